@@ -1,0 +1,251 @@
+//! The deployment's settings, read once at start from environment variables.
+
+use std::time::Duration;
+
+use crate::settings::Defaults;
+
+/// One environment variable: what it sets, and its default as documented in `docs/configuration.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// Its default, as it would be written.
+    pub default: &'static str,
+    /// What it sets, with the unit.
+    pub meaning: &'static str,
+}
+
+/// Every variable that [`Config::read`] knows, in the order of the documentation.
+pub const VARIABLES: &[Variable] = &[
+    Variable {
+        name: "DREAM_ENABLED",
+        default: "true",
+        meaning: "Whether representations dream, unless a workspace or session says otherwise.",
+    },
+    Variable {
+        name: "DREAM_DOCUMENT_THRESHOLD",
+        default: "50",
+        meaning: "New explicit conclusions since the last dream that make the next one due.",
+    },
+    Variable {
+        name: "DREAM_MIN_HOURS_BETWEEN_DREAMS",
+        default: "8",
+        meaning: "Cooldown between two dreams of one representation, in hours; fractions allowed.",
+    },
+    Variable {
+        name: "DREAM_IDLE_TIMEOUT_MINUTES",
+        default: "60",
+        meaning: "Quiet time after the observed peer's last message before a dream, in minutes; fractions allowed.",
+    },
+    Variable {
+        name: "DREAM_MAX_DEFER_HOURS",
+        default: "24",
+        meaning: "Longest time that activity can put a dream off, in hours; fractions allowed, 0 for no bound.",
+    },
+    Variable {
+        name: "DREAM_SHRINK_LIMIT",
+        default: "0.5",
+        meaning: "Share of a representation that one dream may remove without replacement, 0 to 1.",
+    },
+    Variable {
+        name: "DERIVER_ENABLED",
+        default: "true",
+        meaning: "Whether messages are reasoned over, unless a workspace, session or message says otherwise.",
+    },
+    Variable {
+        name: "PEER_CARD_ENABLED",
+        default: "true",
+        meaning: "Whether dreams keep peer cards, unless a workspace or session says otherwise.",
+    },
+    Variable {
+        name: "REVERIE_RECONCILER_SECONDS",
+        default: "300",
+        meaning: "Seconds between two ticks of the reconciler.",
+    },
+];
+
+/// The deployment's settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Defaults of the switches.
+    pub defaults: Defaults,
+    /// `DREAM_DOCUMENT_THRESHOLD`, in conclusions.
+    pub threshold: u64,
+    /// `DREAM_MIN_HOURS_BETWEEN_DREAMS`.
+    pub cooldown: Duration,
+    /// `DREAM_IDLE_TIMEOUT_MINUTES`.
+    pub idle: Duration,
+    /// `DREAM_MAX_DEFER_HOURS`; zero is no bound.
+    pub max_defer: Duration,
+    /// `DREAM_SHRINK_LIMIT`, 0 to 1.
+    pub shrink: f64,
+    /// `REVERIE_RECONCILER_SECONDS`.
+    pub reconcile_every: Duration,
+}
+
+/// A variable that does not hold what it should.
+#[derive(Debug, thiserror::Error)]
+#[error("{name} is {value:?}, but must be {expected}")]
+pub struct ConfigError {
+    name: &'static str,
+    value: String,
+    expected: &'static str,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            defaults: Defaults::default(),
+            threshold: 50,
+            cooldown: Duration::from_secs(8 * 3600),
+            idle: Duration::from_secs(3600),
+            max_defer: Duration::from_secs(24 * 3600),
+            shrink: 0.5,
+            reconcile_every: Duration::from_secs(300),
+        }
+    }
+}
+
+impl Config {
+    /// Reads the variables through `lookup`; a missing or blank one has its default, a bad one is an error.
+    pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let reader = Reader { lookup };
+        let default = Self::default();
+        Ok(Self {
+            defaults: Defaults {
+                reasoning: reader.flag("DERIVER_ENABLED", default.defaults.reasoning)?,
+                dream: reader.flag("DREAM_ENABLED", default.defaults.dream)?,
+                peer_card: reader.flag("PEER_CARD_ENABLED", default.defaults.peer_card)?,
+            },
+            threshold: reader.threshold(default.threshold)?,
+            cooldown: reader.duration("DREAM_MIN_HOURS_BETWEEN_DREAMS", 3600.0, default.cooldown)?,
+            idle: reader.duration("DREAM_IDLE_TIMEOUT_MINUTES", 60.0, default.idle)?,
+            max_defer: reader.duration("DREAM_MAX_DEFER_HOURS", 3600.0, default.max_defer)?,
+            shrink: reader.share("DREAM_SHRINK_LIMIT", default.shrink)?,
+            reconcile_every: reader
+                .duration("REVERIE_RECONCILER_SECONDS", 1.0, default.reconcile_every)?
+                .max(Duration::from_millis(100)),
+        })
+    }
+}
+
+struct Reader<F> {
+    lookup: F,
+}
+
+impl<F: Fn(&str) -> Option<String>> Reader<F> {
+    fn text(&self, name: &'static str) -> Option<String> {
+        (self.lookup)(name)
+            .map(|value| value.trim().to_owned())
+            .filter(|value| !value.is_empty())
+    }
+
+    fn flag(&self, name: &'static str, default: bool) -> Result<bool, ConfigError> {
+        let Some(value) = self.text(name) else {
+            return Ok(default);
+        };
+        match value.to_ascii_lowercase().as_str() {
+            "true" | "1" | "yes" | "on" => Ok(true),
+            "false" | "0" | "no" | "off" => Ok(false),
+            _ => Err(ConfigError {
+                name,
+                value,
+                expected: "true or false",
+            }),
+        }
+    }
+
+    fn threshold(&self, default: u64) -> Result<u64, ConfigError> {
+        let name = "DREAM_DOCUMENT_THRESHOLD";
+        let Some(value) = self.text(name) else {
+            return Ok(default);
+        };
+        match value.parse() {
+            Ok(number) if number > 0 => Ok(number),
+            _ => Err(ConfigError {
+                name,
+                value,
+                expected: "a whole number from 1",
+            }),
+        }
+    }
+
+    fn number(&self, name: &'static str) -> Result<Option<f64>, ConfigError> {
+        let Some(value) = self.text(name) else { return Ok(None) };
+        match value.parse::<f64>() {
+            Ok(number) if number.is_finite() && number >= 0.0 => Ok(Some(number)),
+            _ => Err(ConfigError {
+                name,
+                value,
+                expected: "a number from 0",
+            }),
+        }
+    }
+
+    /// At most a hundred years, so that sums with times keep their meaning.
+    fn duration(&self, name: &'static str, unit_seconds: f64, default: Duration) -> Result<Duration, ConfigError> {
+        const CENTURY: f64 = 100.0 * 366.0 * 86400.0;
+        let Some(number) = self.number(name)? else {
+            return Ok(default);
+        };
+        Ok(Duration::from_secs_f64((number * unit_seconds).min(CENTURY)))
+    }
+
+    fn share(&self, name: &'static str, default: f64) -> Result<f64, ConfigError> {
+        match self.number(name)? {
+            None => Ok(default),
+            Some(number) if number <= 1.0 => Ok(number),
+            Some(number) => Err(ConfigError {
+                name,
+                value: number.to_string(),
+                expected: "a number from 0 to 1",
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(pairs: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        Config::read(|name| {
+            pairs
+                .iter()
+                .find(|(n, _)| *n == name)
+                .map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn the_documented_defaults_are_the_defaults() {
+        let documented: Vec<_> = VARIABLES.iter().map(|v| (v.name, v.default)).collect();
+        assert_eq!(read(&documented).ok(), Some(Config::default()));
+        assert_eq!(read(&[]).ok(), Some(Config::default()));
+    }
+
+    #[test]
+    fn every_variable_is_read() {
+        for variable in VARIABLES {
+            assert!(read(&[(variable.name, "nonsense")]).is_err(), "{}", variable.name);
+        }
+    }
+
+    #[test]
+    fn fractions_and_bad_values() {
+        let config = read(&[("DREAM_IDLE_TIMEOUT_MINUTES", "0.05"), ("DREAM_MAX_DEFER_HOURS", "0")]).ok();
+        assert_eq!(
+            config.map(|c| (c.idle, c.max_defer)),
+            Some((Duration::from_secs(3), Duration::ZERO))
+        );
+        for pair in [
+            ("DREAM_ENABLED", "maybe"),
+            ("DREAM_DOCUMENT_THRESHOLD", "0"),
+            ("DREAM_IDLE_TIMEOUT_MINUTES", "-1"),
+            ("DREAM_SHRINK_LIMIT", "2"),
+            ("DREAM_MIN_HOURS_BETWEEN_DREAMS", "NaN"),
+        ] {
+            assert!(read(&[pair]).is_err(), "{pair:?}");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! The dreaming machine (stub).
