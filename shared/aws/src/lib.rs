@@ -1,1 +1,3 @@
-//! stub
+//! Reverie's adapters to AWS: the single DynamoDB table.
+
+pub mod table;
