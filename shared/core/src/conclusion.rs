@@ -139,6 +139,7 @@ pub struct Embedding {
     /// The model's id.
     pub model: String,
     /// The components, scaled so that 127 is 1.0.
+    #[serde(with = "signed_bytes")]
     pub components: Vec<i8>,
 }
 
@@ -162,6 +163,47 @@ impl Embedding {
         let norm = (left as f32).sqrt() * (right as f32).sqrt();
         #[allow(clippy::cast_precision_loss, reason = "as above")]
         Some(if norm == 0.0 { 0.0 } else { dot as f32 / norm })
+    }
+}
+
+/// Components as bytes, which a table stores as binary.
+mod signed_bytes {
+    use std::fmt;
+
+    use serde::de::{SeqAccess, Visitor};
+    use serde::{Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(components: &[i8], serializer: S) -> Result<S::Ok, S::Error> {
+        let bytes: Vec<u8> = components.iter().map(|c| c.cast_unsigned()).collect();
+        serializer.serialize_bytes(&bytes)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<i8>, D::Error> {
+        struct Bytes;
+        impl<'de> Visitor<'de> for Bytes {
+            type Value = Vec<i8>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("bytes")
+            }
+
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+                Ok(bytes.iter().map(|b| b.cast_signed()).collect())
+            }
+
+            fn visit_byte_buf<E>(self, bytes: Vec<u8>) -> Result<Self::Value, E> {
+                Ok(bytes.into_iter().map(u8::cast_signed).collect())
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Self::Value, A::Error> {
+                let mut bytes = Vec::new();
+                while let Some(byte) = parts.next_element::<u8>()? {
+                    bytes.push(byte.cast_signed());
+                }
+                Ok(bytes)
+            }
+        }
+        deserializer.deserialize_byte_buf(Bytes)
     }
 }
 
