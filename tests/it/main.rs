@@ -1,1 +1,9 @@
+//! Reverie, tested from outside: one binary, one module per behaviour.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
+mod embedded;

@@ -1,1 +1,3 @@
+//! The `reverie` program's parts: Reverie's handlers in one process, on embedded storage and a durable local queue.
 
+pub mod embedded;
