@@ -19,6 +19,7 @@ mod expression;
 mod schema;
 
 pub mod activity;
+pub mod changes;
 pub mod conclusions;
 pub mod due;
 pub mod lists;
@@ -27,6 +28,7 @@ pub mod peers;
 pub mod representations;
 pub mod runs;
 pub mod sessions;
+pub mod units;
 pub mod work;
 pub mod workspaces;
 

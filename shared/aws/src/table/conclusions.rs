@@ -1,1 +1,261 @@
-//! stub
+//! Conclusions: the live ones, the guards against exact duplicates, the graves of what dreams removed, and the
+//! tombstones of what was erased.
+//!
+//! | item | key |
+//! |---|---|
+//! | conclusion | `R#<representation id>` / `C#<conclusion id>` |
+//! | guard: who holds a text | `R#<representation id>` / `G#<level>#<session uid or ->#<digest of the normalised text>` |
+//! | grave: a removed conclusion, whole | `R#<representation id>` / `X#<conclusion id>` |
+//! | tombstone: an erased text's keyed digest, no text | `R#<representation id>` / `T#<digest>` |
+//!
+//! Ids sort by the time they were made, so the collection is its own list in creation order. A guard may name a
+//! conclusion that is gone; it then holds nothing. Conclusions made through the API take no guard.
+
+use std::collections::{BTreeMap, HashMap};
+
+use reverie_core::conclusion::{Conclusion, Level, Origin};
+use reverie_core::id::{ConclusionId, RepresentationId, RunId, WorkspaceUid, digest};
+use reverie_core::run::{RemovalReason, Standing, Strength};
+use reverie_core::text::normalise;
+use reverie_core::time::Time;
+use reverie_core::toolbox::tombstone;
+use serde::{Deserialize, Serialize};
+
+use super::expression::{Clause, Condition, Item, n, s};
+use super::representations::{self, partition};
+use super::schema::key;
+use super::{Key, Query, Result, Table, TableError, Write, from_item, to_item, to_value};
+
+/// A conclusion that a dream removed, as it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grave {
+    /// The conclusion.
+    pub conclusion: Conclusion,
+    /// Why it was removed.
+    pub reason: RemovalReason,
+    /// What stands in its place.
+    pub replaced_by: Option<ConclusionId>,
+    /// The run that removed it.
+    pub run: RunId,
+    /// When.
+    pub removed_at: Time,
+}
+
+pub(crate) fn live(id: &ConclusionId) -> Key {
+    Key::new(partition(&id.representation()), format!("C#{id}"))
+}
+
+fn grave(id: &ConclusionId) -> Key {
+    Key::new(partition(&id.representation()), format!("X#{id}"))
+}
+
+pub(crate) fn tombstone_key(representation: &RepresentationId, workspace: &WorkspaceUid, text: &str) -> Key {
+    Key::new(partition(representation), format!("T#{}", tombstone(workspace.as_str(), text)))
+}
+
+/// The guard that a text takes: explicit conclusions are told apart by session, derived ones are not.
+pub(crate) fn guard(representation: &RepresentationId, level: Level, session: Option<&str>, text: &str) -> Key {
+    let session = if level == Level::Explicit { session.unwrap_or("-") } else { "-" };
+    let text = digest(&["text", &normalise(text)]);
+    Key::new(partition(representation), format!("G#{}#{session}#{text}", level.as_str()))
+}
+
+pub(crate) fn own_guard(conclusion: &Conclusion) -> Key {
+    let session = conclusion.session.as_ref().map(|session| session.uid.as_str());
+    guard(&conclusion.id.representation(), conclusion.level, session, &conclusion.content)
+}
+
+/// Points the guard of `text_of` at the conclusion that holds its text now.
+pub(crate) fn put_guard(text_of: &Conclusion, holder: &ConclusionId) -> Write {
+    let key = own_guard(text_of);
+    Write::put(Item::from([
+        (key::PK.to_owned(), s(key.pk)),
+        (key::SK.to_owned(), s(key.sk)),
+        ("type".to_owned(), s("guard")),
+        ("holder".to_owned(), s(holder.as_str())),
+    ]))
+}
+
+/// Creates a conclusion that is not there.
+pub(crate) fn create(conclusion: &Conclusion) -> Result<Write> {
+    Ok(Write::put(to_item(&live(&conclusion.id), "conclusion", conclusion)?).if_absent())
+}
+
+/// Whether the conclusion takes a guard.
+pub(crate) fn is_guarded(conclusion: &Conclusion) -> bool {
+    conclusion.origin != Origin::Api
+}
+
+/// Changes a conclusion's strength, provided that it is what it was.
+pub(crate) fn strengthen(id: &ConclusionId, before: &Strength, after: &Strength) -> Result<Write> {
+    let clauses = vec![
+        Clause::Set("times_derived", n(after.times_derived)),
+        Clause::Set("sources", to_value(&after.sources)?),
+        Clause::Set("support", to_value(&after.support)?),
+    ];
+    let unchanged = vec![
+        Condition::Equals("times_derived", n(before.times_derived)),
+        Condition::Equals("sources", to_value(&before.sources)?),
+        Condition::Equals("support", to_value(&before.support)?),
+    ];
+    Ok(Write::update(live(id), clauses).when(Condition::All(unchanged)))
+}
+
+/// Moves a live conclusion into its grave.
+pub(crate) fn bury(grave_: &Grave) -> Result<[Write; 2]> {
+    let id = &grave_.conclusion.id;
+    Ok([Write::delete(live(id)).if_there(), Write::put(to_item(&grave(id), "grave", grave_)?)])
+}
+
+/// Takes a conclusion out of its grave, which must be followed by [`create`].
+pub(crate) fn exhume(id: &ConclusionId) -> Write {
+    Write::delete(grave(id))
+}
+
+/// A condition that a conclusion is still there.
+pub(crate) fn check(id: &ConclusionId) -> Write {
+    Write::check(live(id), Condition::Exists(key::PK))
+}
+
+/// Where a listing of conclusions starts, and how much of it is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// Newest first, or oldest first.
+    pub newest_first: bool,
+    /// How many at most, from the start.
+    pub limit: usize,
+}
+
+impl Table {
+    /// A live conclusion.
+    pub async fn conclusion(&self, id: &ConclusionId) -> Result<Option<Conclusion>> {
+        self.get_as(&live(id)).await
+    }
+
+    /// The live ones among `ids`.
+    pub async fn conclusions_by_id(&self, ids: &[ConclusionId]) -> Result<HashMap<ConclusionId, Conclusion>> {
+        let items = self.get_many(ids.iter().map(live)).await?;
+        items.into_values().map(|item| from_item::<Conclusion>(item).map(|found| (found.id.clone(), found))).collect()
+    }
+
+    /// A representation's conclusions in creation order, from one end.
+    pub async fn conclusions(&self, representation: &RepresentationId, window: Window) -> Result<Vec<Conclusion>> {
+        let query = Query::of(partition(representation)).prefix("C#").reverse(window.newest_first).limit(window.limit);
+        self.query(query).await?.into_iter().map(from_item).collect()
+    }
+
+    /// All of a representation's conclusions, oldest first.
+    pub async fn all_conclusions(&self, representation: &RepresentationId) -> Result<Vec<Conclusion>> {
+        self.query(Query::of(partition(representation)).prefix("C#")).await?.into_iter().map(from_item).collect()
+    }
+
+    /// The tombstones of a representation: keyed digests of erased texts, and when they were erased.
+    pub async fn tombstones(&self, representation: &RepresentationId) -> Result<BTreeMap<String, Time>> {
+        let items = self.query(Query::of(partition(representation)).prefix("T#")).await?;
+        items
+            .into_iter()
+            .map(|item| {
+                let digest = Key::of(&item).sk.trim_start_matches("T#").to_owned();
+                from_item::<Tombstone>(item).map(|stone| (digest, stone.at))
+            })
+            .collect()
+    }
+
+    /// Who holds each of the guards: live conclusions only.
+    pub(crate) async fn holders(&self, guards: &[Key]) -> Result<HashMap<Key, Conclusion>> {
+        let items = self.get_many(guards.iter().cloned()).await?;
+        let held: HashMap<Key, ConclusionId> = items
+            .into_iter()
+            .filter_map(|(key, item)| Some((key, ConclusionId::trusted(item.get("holder")?.as_s().ok()?))))
+            .collect();
+        let ids: Vec<_> = held.values().cloned().collect();
+        let live = self.conclusions_by_id(&ids).await?;
+        Ok(held.into_iter().filter_map(|(key, id)| live.get(&id).cloned().map(|found| (key, found))).collect())
+    }
+
+    /// How each conclusion stands now: live, removed by a dream, or unavailable.
+    pub async fn standings(&self, ids: &[ConclusionId]) -> Result<HashMap<ConclusionId, Standing>> {
+        let items = self.get_many(ids.iter().flat_map(|id| [live(id), grave(id)])).await?;
+        ids.iter()
+            .map(|id| {
+                let standing = if let Some(item) = items.get(&live(id)) {
+                    let found: Conclusion = from_item(item.clone())?;
+                    Standing::Current { content: found.content, level: found.level }
+                } else if let Some(item) = items.get(&grave(id)) {
+                    let found: Grave = from_item(item.clone())?;
+                    Standing::Removed {
+                        content: found.conclusion.content,
+                        level: found.conclusion.level,
+                        removed_in_run: found.run,
+                    }
+                } else {
+                    Standing::Unavailable
+                };
+                Ok((id.clone(), standing))
+            })
+            .collect()
+    }
+
+    /// The conclusions as they are or were: live, or in their graves.
+    pub async fn live_or_buried(&self, ids: &[ConclusionId]) -> Result<HashMap<ConclusionId, Conclusion>> {
+        let items = self.get_many(ids.iter().flat_map(|id| [live(id), grave(id)])).await?;
+        ids.iter()
+            .filter_map(|id| match (items.get(&live(id)), items.get(&grave(id))) {
+                (Some(item), _) => Some(from_item::<Conclusion>(item.clone()).map(|found| (id.clone(), found))),
+                (None, Some(item)) => Some(from_item::<Grave>(item.clone()).map(|found| (id.clone(), found.conclusion))),
+                (None, None) => None,
+            })
+            .collect()
+    }
+
+    /// Erases a conclusion, live or in its grave: its text goes, its guard goes, a tombstone without text stays.
+    /// Says whether there was anything to erase. Entries of the card that rest on it go with it.
+    pub async fn erase_conclusion(&self, workspace: &WorkspaceUid, id: &ConclusionId, now: Time) -> Result<bool> {
+        let representation = id.representation();
+        loop {
+            let items = self.get_many([live(id), grave(id)]).await?;
+            let (conclusion, was_live) = match (items.get(&live(id)), items.get(&grave(id))) {
+                (Some(item), _) => (from_item::<Conclusion>(item.clone())?, true),
+                (None, Some(item)) => (from_item::<Grave>(item.clone())?.conclusion, false),
+                (None, None) => return Ok(false),
+            };
+            let stone = tombstone_key(&representation, workspace, &conclusion.content);
+            let mut writes = vec![
+                Write::put(to_item(&stone, "tombstone", &Tombstone { at: now })?),
+                Write::delete(grave(id)),
+                Write::delete(own_guard(&conclusion)),
+            ];
+            if was_live {
+                writes.push(Write::delete(live(id)).if_there());
+                writes.push(representations::count(&representation, -1));
+            }
+            if let Some(card) = self.card(&representation).await? {
+                let (entries, changed) = without(&card.entries, id);
+                if changed {
+                    writes.push(representations::put_card(&representation, Some(&entries), card.revision)?);
+                }
+            }
+            match self.transact(&writes).await {
+                Ok(()) => return Ok(true),
+                Err(TableError::Condition(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+}
+
+/// Card entries without those that rest on a conclusion, and whether that changed anything.
+pub(crate) fn without(
+    entries: &[reverie_core::conclusion::CardEntry],
+    id: &ConclusionId,
+) -> (Vec<reverie_core::conclusion::CardEntry>, bool) {
+    let kept: Vec<_> = entries.iter().filter(|entry| !entry.conclusions.contains(id)).cloned().collect();
+    let changed = kept.len() != entries.len();
+    (kept, changed)
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Tombstone {
+    pub(crate) at: Time,
+}

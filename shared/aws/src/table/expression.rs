@@ -26,8 +26,6 @@ pub(crate) enum Condition {
     Absent(&'static str),
     /// The attribute has this value.
     Equals(&'static str, AttributeValue),
-    /// The attribute is less than this value.
-    Less(&'static str, AttributeValue),
     /// All hold.
     All(Vec<Condition>),
     /// One holds.
@@ -84,7 +82,6 @@ impl Aliases {
             Condition::Exists(attribute) => format!("attribute_exists({})", self.name(attribute)),
             Condition::Absent(attribute) => format!("attribute_not_exists({})", self.name(attribute)),
             Condition::Equals(attribute, value) => format!("{} = {}", self.name(attribute), self.value(value.clone())),
-            Condition::Less(attribute, value) => format!("{} < {}", self.name(attribute), self.value(value.clone())),
             Condition::All(parts) => joined(self, parts, " AND "),
             Condition::Any(parts) => joined(self, parts, " OR "),
         }

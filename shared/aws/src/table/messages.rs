@@ -1,1 +1,384 @@
-//! stub
+//! Messages: one block item per POST, the session's cursor, and what ingest keeps between deriving and applying.
+//!
+//! | item | key |
+//! |---|---|
+//! | block: a POST's messages, zstd | `SU#<session uid>` / `B#<last seq, 20 digits>` |
+//! | overlay: edited metadata of one message | `SU#<session uid>` / `O#<seq>` |
+//! | cursor: how far ingest has come | `SU#<session uid>` / `CUR` |
+//! | answer: what a batch yielded, until it is applied | `SU#<session uid>` / `A#<first seq>` |
+//! | mark: a unit of an answer that is applied, 2 days | `SU#<session uid>` / `U#<first seq>#<unit>` |
+//!
+//! A block is written together with `last_seq` in one transaction conditioned on the session being alive: atomic,
+//! ordered, and the cursor cannot pass a stalled writer. A block is found by its last sequence number, so that the one
+//! that holds a message is the first at or after it.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::Duration;
+
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::AttributeValue;
+use reverie_core::id::{PeerName, Seq, SessionName, SessionUid, WorkspaceName, WorkspaceUid};
+use reverie_core::message::Message;
+use reverie_core::reasoner::Derived;
+use reverie_core::time::Time;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::activity::{self, Activity};
+use super::expression::{Clause, Condition, n, s};
+use super::peers::{self, Peer};
+use super::schema::key;
+use super::sessions::{self, Member, Session, SessionState, collection};
+use super::work::{self, SessionWork};
+use super::workspaces::{self, Workspace};
+use super::{Item, Key, Query, Result, Table, TableError, Write, from_item, json_text, to_item};
+
+/// The most bytes of messages, as JSON, that go into one block: compressed they stay under an item's 400 KB.
+const BLOCK_BYTES: usize = 380_000;
+/// The most bytes that one POST may store, compressed.
+const POST_BYTES: usize = 3_500_000;
+/// How long marks are kept: far longer than any redelivery.
+const MARK_LIFE: Duration = Duration::from_secs(2 * 86400);
+
+/// What a POST has to know before it writes, read in one call when the uids are known.
+#[derive(Clone, Debug, Default)]
+pub struct Posting {
+    /// The workspace, if it exists.
+    pub workspace: Option<Workspace>,
+    /// The session, if it exists.
+    pub session: Option<Session>,
+    /// Its state.
+    pub state: Option<SessionState>,
+    /// The senders that exist as peers.
+    pub peers: HashMap<PeerName, Peer>,
+    /// The senders that are members of the session.
+    pub members: HashMap<PeerName, Member>,
+    /// The senders' last activity.
+    pub activity: HashMap<PeerName, Activity>,
+}
+
+/// How far ingest has come in a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cursor {
+    /// The last message whose batch is applied.
+    pub seq: Seq,
+    /// Batches that failed since the last one that did not.
+    #[serde(default)]
+    pub failures: u32,
+}
+
+/// What a batch yielded, stored before its first effect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The batch's first message.
+    pub first: Seq,
+    /// Its last one.
+    pub last: Seq,
+    /// When it was derived; part of the ids of what it creates.
+    pub at: Time,
+    /// The statements.
+    pub derived: Derived,
+}
+
+fn block(session: &SessionUid, last: Seq) -> Key {
+    Key::new(collection(session), format!("B#{:020}", last.0))
+}
+
+fn overlay(session: &SessionUid, seq: Seq) -> Key {
+    Key::new(collection(session), format!("O#{:020}", seq.0))
+}
+
+pub(crate) fn cursor(session: &SessionUid) -> Key {
+    Key::new(collection(session), "CUR")
+}
+
+fn answer(session: &SessionUid, first: Seq, part: usize) -> Key {
+    Key::new(collection(session), format!("A#{:020}#{part:04}", first.0))
+}
+
+/// A mark that a unit of an answer is applied: written in the unit's transaction, if absent.
+pub(crate) fn mark(session: &SessionUid, first: Seq, unit: &str, now: Time) -> Write {
+    let key = Key::new(collection(session), format!("U#{:020}#{unit}", first.0));
+    let item = Item::from([
+        (super::schema::key::PK.to_owned(), s(key.pk)),
+        (super::schema::key::SK.to_owned(), s(key.sk)),
+        ("type".to_owned(), s("mark")),
+        (super::schema::key::TTL.to_owned(), n((now + MARK_LIFE).seconds())),
+    ]);
+    Write::put(item).if_absent()
+}
+
+fn compress(bytes: &[u8]) -> Result<Vec<u8>> {
+    zstd::bulk::compress(bytes, 3).map_err(|source| TableError::Call { what: "compress", source: Box::new(source) })
+}
+
+fn decompress(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+    zstd::stream::decode_all(bytes)
+}
+
+fn json(value: &impl Serialize) -> Result<Vec<u8>> {
+    serde_json::to_vec(value).map_err(|source| TableError::Call { what: "encode", source: Box::new(source) })
+}
+
+/// Compressed JSON as an item's `data`.
+pub(crate) fn packed<T: Serialize>(key: &Key, kind: &'static str, value: &T) -> Result<Item> {
+    let mut item = to_item(key, kind, &Map::<String, Value>::new())?;
+    item.insert("data".to_owned(), AttributeValue::B(Blob::new(compress(&json(value)?)?)));
+    Ok(item)
+}
+
+/// The inverse of [`packed`].
+pub(crate) fn unpacked<T: serde::de::DeserializeOwned>(item: &Item) -> Result<T> {
+    let malformed = |source: Box<dyn std::error::Error + Send + Sync>| TableError::Malformed { key: Key::of(item).text(), source };
+    let Some(AttributeValue::B(data)) = item.get("data") else { return Err(malformed("no data".into())) };
+    let bytes = decompress(data.as_ref()).map_err(|error| malformed(error.into()))?;
+    serde_json::from_slice(&bytes).map_err(|error| malformed(error.into()))
+}
+
+/// Splits a POST's messages into blocks under the item limit; `None` when one message, or all together, do not fit.
+fn blocks(session: &SessionUid, messages: &[Message]) -> Result<Vec<Item>> {
+    let mut items = Vec::new();
+    let mut stored = 0;
+    let mut start = 0;
+    while start < messages.len() {
+        let mut end = start;
+        let mut bytes = 2;
+        while end < messages.len() {
+            let size = json(&messages[end])?.len() + 1;
+            if end > start && bytes + size > BLOCK_BYTES {
+                break;
+            }
+            bytes += size;
+            end += 1;
+        }
+        let group = &messages[start..end];
+        let last = group.last().map_or(Seq(0), |message| message.seq);
+        let mut item = packed(&block(session, last), "block", &group)?;
+        item.insert("first".to_owned(), n(group[0].seq));
+        let size = item.get("data").and_then(|data| data.as_b().ok()).map_or(0, |data| data.as_ref().len());
+        stored += size;
+        if size > BLOCK_BYTES || stored > POST_BYTES {
+            return Err(TableError::TooLarge("the message batch"));
+        }
+        items.push(item);
+        start = end;
+    }
+    Ok(items)
+}
+
+#[derive(Serialize, Deserialize)]
+struct Overlay {
+    #[serde(with = "json_text")]
+    metadata: Map<String, Value>,
+}
+
+impl Table {
+    /// Reads what a POST must know: one call when the uids of workspace and session are remembered and still right,
+    /// two or three when not.
+    pub async fn posting(&self, workspace: &WorkspaceName, session: &SessionName, senders: &HashSet<PeerName>) -> Result<Posting> {
+        let mut posting = Posting::default();
+        let workspace_hint = workspaces::hint(workspace);
+        let mut workspace_uid = self.hint(&workspace_hint).map(WorkspaceUid::trusted);
+        if workspace_uid.is_none() {
+            posting.workspace = self.workspace(workspace).await?;
+            let Some(found) = &posting.workspace else { return Ok(posting) };
+            workspace_uid = Some(found.uid.clone());
+        }
+        let Some(mut uid) = workspace_uid else { return Ok(posting) };
+        for _ in 0..3 {
+            let session_hint = sessions::hint(&uid, session);
+            let session_uid = self.hint(&session_hint).map(SessionUid::trusted);
+            let session_head = sessions::head(&uid, session);
+            let mut keys = vec![workspaces::head(workspace), session_head.clone()];
+            for sender in senders {
+                keys.extend([peers::head(&uid, sender), activity::key(&uid, sender)]);
+                keys.extend(session_uid.as_ref().map(|session| sessions::member(session, sender)));
+            }
+            keys.extend(session_uid.as_ref().map(sessions::state));
+            let mut items = self.get_many(keys).await?;
+            posting.workspace = items.remove(&workspaces::head(workspace)).map(from_item).transpose()?;
+            let Some(found) = &posting.workspace else { return Ok(Posting::default()) };
+            if found.uid != uid {
+                uid = found.uid.clone();
+                continue;
+            }
+            self.remember(workspace_hint.clone(), uid.to_string());
+            for sender in senders {
+                if let Some(item) = items.remove(&peers::head(&uid, sender)) {
+                    posting.peers.insert(sender.clone(), from_item(item)?);
+                }
+                if let Some(item) = items.remove(&activity::key(&uid, sender)) {
+                    posting.activity.insert(sender.clone(), from_item(item)?);
+                }
+            }
+            posting.session = items.remove(&session_head).map(from_item).transpose()?;
+            let Some(found) = &posting.session else { return Ok(posting) };
+            if session_uid.as_ref() != Some(&found.uid) {
+                self.remember(session_hint, found.uid.to_string());
+                let rest = senders.iter().map(|sender| sessions::member(&found.uid, sender)).chain([sessions::state(&found.uid)]);
+                items = self.get_many(rest).await?;
+            }
+            for sender in senders {
+                if let Some(item) = items.remove(&sessions::member(&found.uid, sender)) {
+                    posting.members.insert(sender.clone(), from_item(item)?);
+                }
+            }
+            posting.state = items.remove(&sessions::state(&found.uid)).map(from_item).transpose()?;
+            return Ok(posting);
+        }
+        Err(TableError::Conflict)
+    }
+
+    /// Appends messages whose sequence numbers follow `state.last_seq`, notes the senders' activity, and puts the
+    /// session on the list of work. `Condition` means that the state has changed: read it again.
+    pub async fn append(
+        &self,
+        workspace: &Workspace,
+        session: &Session,
+        state: &SessionState,
+        messages: &[Message],
+        activity: &BTreeMap<PeerName, Activity>,
+        now: Time,
+    ) -> Result<()> {
+        let last = messages.last().map_or(state.last_seq, |message| message.seq);
+        let advance = Write::update(
+            sessions::state(&session.uid),
+            vec![Clause::Set("last_seq", n(last)), Clause::Set("queued", AttributeValue::Bool(true))],
+        )
+        .when(Condition::All(vec![
+            Condition::Equals("last_seq", n(state.last_seq)),
+            Condition::Equals("queued", AttributeValue::Bool(state.queued)),
+            Condition::Equals("alive", AttributeValue::Bool(true)),
+        ]));
+        let mut writes = vec![advance];
+        writes.extend(blocks(&session.uid, messages)?.into_iter().map(Write::put));
+        if !state.queued {
+            let row = SessionWork {
+                workspace: workspace.name.clone(),
+                session: session.name.clone(),
+                uid: session.uid.clone(),
+                since: now,
+            };
+            writes.push(work::put_session(&workspace.uid, &row)?);
+        }
+        for (peer, activity) in activity {
+            writes.push(activity::put(&workspace.uid, peer, activity)?);
+        }
+        self.transact(&writes).await
+    }
+
+    /// The session's state; `None` when the session is gone.
+    pub async fn session_state(&self, session: &SessionUid) -> Result<Option<SessionState>> {
+        self.get_as(&sessions::state(session)).await
+    }
+
+    /// The messages from `first` to `last`, in order, with edited metadata laid over; at most about `bytes` of them,
+    /// at least one block.
+    pub async fn messages(&self, session: &SessionUid, first: Seq, last: Seq) -> Result<Vec<Message>> {
+        if first > last {
+            return Ok(Vec::new());
+        }
+        let mut messages = Vec::new();
+        let mut from = first;
+        while from <= last {
+            // A few blocks at a time: a session may be far longer than what is wanted of it.
+            let high = block(session, Seq(u64::MAX / 2)).sk;
+            let query = Query::of(collection(session)).between(block(session, from).sk, high).limit(4);
+            let items = self.query(query).await?;
+            if items.is_empty() {
+                break;
+            }
+            for item in &items {
+                messages.extend(unpacked::<Vec<Message>>(item)?);
+            }
+            let Some(reached) = messages.last().map(|message: &Message| message.seq) else { break };
+            from = reached.next();
+        }
+        messages.retain(|message| message.seq >= first && message.seq <= last);
+        let overlays = Query::of(collection(session)).between(overlay(session, first).sk, overlay(session, last).sk);
+        for item in self.query(overlays).await? {
+            let seq = Key::of(&item).sk.trim_start_matches("O#").parse().map(Seq).unwrap_or_default();
+            let edited: Overlay = from_item(item)?;
+            if let Some(message) = messages.iter_mut().find(|message| message.seq == seq) {
+                message.metadata = edited.metadata;
+            }
+        }
+        Ok(messages)
+    }
+
+    /// One message.
+    pub async fn message(&self, session: &SessionUid, seq: Seq) -> Result<Option<Message>> {
+        Ok(self.messages(session, seq, seq).await?.pop())
+    }
+
+    /// Replaces a message's metadata. Not activity: nothing is queued (`field-reports.md` row 12).
+    pub async fn set_message_metadata(&self, session: &SessionUid, seq: Seq, metadata: &Map<String, Value>) -> Result<()> {
+        let item = to_item(&overlay(session, seq), "overlay", &Overlay { metadata: metadata.clone() })?;
+        let alive = Write::check(sessions::state(session), Condition::Equals("alive", AttributeValue::Bool(true)));
+        self.transact(&[Write::put(item), alive]).await
+    }
+
+    /// How far ingest has come.
+    pub async fn cursor(&self, session: &SessionUid) -> Result<Cursor> {
+        Ok(self.get_as(&cursor(session)).await?.unwrap_or_default())
+    }
+
+    /// The stored answer of the batch that starts at `first`, if it was derived already.
+    pub async fn answer(&self, session: &SessionUid, first: Seq) -> Result<Option<Answer>> {
+        let prefix = format!("A#{:020}#", first.0);
+        let parts = self.query(Query::of(collection(session)).prefix(prefix)).await?;
+        let Some(head) = parts.first() else { return Ok(None) };
+        let mut answer: Answer = unpacked(head)?;
+        for part in &parts[1..] {
+            answer.derived.statements.extend(unpacked::<Vec<_>>(part)?);
+        }
+        Ok(Some(answer))
+    }
+
+    /// Stores a batch's answer, unless there is one. Longer answers lie in several items, written in one transaction.
+    pub async fn store_answer(&self, session: &SessionUid, answer_: &Answer) -> Result<()> {
+        /// Statements per item: a batch has about 1,024 tokens, so one item is the rule.
+        const PART: usize = 500;
+        let mut head = answer_.clone();
+        let rest = head.derived.statements.split_off(head.derived.statements.len().min(PART));
+        let mut writes = vec![Write::put(packed(&answer(session, answer_.first, 0), "answer", &head)?).if_absent()];
+        for (place, part) in rest.chunks(PART).enumerate() {
+            writes.push(Write::put(packed(&answer(session, answer_.first, place + 1), "answer", &part)?));
+        }
+        match self.transact(&writes).await {
+            Err(TableError::Condition(_)) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Moves the cursor over an applied batch and forgets its answer. A cursor that has moved already is left.
+    pub async fn advance_cursor(&self, session: &SessionUid, answer_: &Answer) -> Result<()> {
+        let before = Seq(answer_.first.0.saturating_sub(1));
+        let unmoved = if before == Seq(0) {
+            Condition::Any(vec![Condition::Absent(key::PK), Condition::Equals("seq", n(0))])
+        } else {
+            Condition::Equals("seq", n(before))
+        };
+        let moved = Cursor { seq: answer_.last, failures: 0 };
+        let mut writes = vec![Write::put(to_item(&cursor(session), "cursor", &moved)?).when(unmoved)];
+        let prefix = format!("A#{:020}#", answer_.first.0);
+        for part in self.query(Query::of(collection(session)).prefix(prefix)).await? {
+            writes.push(Write::delete(Key::of(&part)));
+        }
+        match self.transact(&writes).await {
+            Err(TableError::Condition(_)) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Takes a session off the list of work, provided that its cursor has reached `last_seq`, and says whether it did.
+    pub async fn caught_up(&self, workspace: &WorkspaceUid, session: &SessionUid, last_seq: Seq) -> Result<bool> {
+        let rest = Write::update(sessions::state(session), vec![Clause::Set("queued", AttributeValue::Bool(false))])
+            .when(Condition::Equals("last_seq", n(last_seq)));
+        match self.transact(&[rest, Write::delete(work::session(workspace, session))]).await {
+            Ok(()) => Ok(true),
+            Err(TableError::Condition(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,1 +1,259 @@
-//! stub
+//! Representations: what an observer believes of an observed peer. Its state, its card, and how it is found.
+//!
+//! | item | key | indexes |
+//! |---|---|---|
+//! | representation: names, machine state, revision, live count | `R#<representation id>` / `#` | `by_peer` under `RO#<workspace uid>#<observed digest>`; `due` while a timer is armed, or dreams are off over the threshold |
+//! | card | `R#<representation id>` / `CARD` | – |
+//! | list row | `LR#<workspace uid>` / `R#<time>#<id>` | – |
+//!
+//! The machine's state changes only under its revision: whoever read revision n writes n + 1 or nothing.
+
+use std::time::Duration;
+
+use reverie_core::conclusion::CardEntry;
+use reverie_core::dreaming::State;
+use reverie_core::id::{PeerName, RepresentationId, WorkspaceName, WorkspaceUid, digest};
+use reverie_core::run::Status;
+use reverie_core::time::Time;
+use serde::{Deserialize, Serialize};
+
+use super::lists::{self, Paging};
+use super::due::{DueKind, LEAVE, due_key, sortable};
+use super::expression::{Clause, Condition, n, s};
+use super::runs::{self, Run};
+use super::schema::{BY_PEER_INDEX, key};
+use super::work::{self, DreamWork};
+use super::workspaces::Workspace;
+use super::{Key, Query, Result, Table, TableError, Write, from_item, to_item, to_value};
+
+/// How often a representation over the threshold is looked at while dreams are off.
+const LOOK_AT_DISABLED: Duration = Duration::from_secs(900);
+
+/// A representation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Representation {
+    /// Its id.
+    pub id: RepresentationId,
+    /// Its workspace's uid.
+    pub workspace_uid: WorkspaceUid,
+    /// Its workspace's name.
+    pub workspace: WorkspaceName,
+    /// Whose view.
+    pub observer: PeerName,
+    /// Of whom.
+    pub observed: PeerName,
+    /// When its first conclusion, card or dream was asked for.
+    pub created_at: Time,
+    /// What the dreaming machine knows.
+    pub state: State,
+    /// Raised by every change of the state.
+    pub revision: u64,
+    /// How many conclusions it has now.
+    pub live: u64,
+}
+
+/// A peer card and its revision, which the next write must name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Card {
+    /// The entries.
+    pub entries: Vec<CardEntry>,
+    /// Raised by every write.
+    pub revision: u64,
+}
+
+pub(crate) fn partition(id: &RepresentationId) -> String {
+    format!("R#{id}")
+}
+
+fn head(id: &RepresentationId) -> Key {
+    Key::new(partition(id), "#")
+}
+
+fn list(workspace: &WorkspaceUid) -> String {
+    format!("LR#{workspace}")
+}
+
+fn card_key(id: &RepresentationId) -> Key {
+    Key::new(partition(id), "CARD")
+}
+
+fn by_observed(workspace: &WorkspaceUid, observed: &PeerName) -> String {
+    format!("RO#{workspace}#{}", digest(&["peer", observed.as_str()]))
+}
+
+/// The machine's next state, under the revision that was read, with the change in the number of conclusions.
+pub(crate) fn save(representation: &Representation, next: &State, live: i64, now: Time) -> Result<Write> {
+    let mut clauses = vec![Clause::Set("state", to_value(next)?), Clause::Add("revision", 1)];
+    if live != 0 {
+        clauses.push(Clause::Add("live", live));
+    }
+    let id = representation.id.as_str();
+    let due = match &next.timer {
+        Some(timer) => Some(due_key(DueKind::Timer, id, timer.due_at.max(timer.scheduled_for))),
+        None if next.threshold_met_at.is_some() && next.running.is_none() && next.pending.is_empty() => {
+            Some(due_key(DueKind::Disabled, id, now + LOOK_AT_DISABLED))
+        }
+        None => None,
+    };
+    match due {
+        Some(due) => clauses.extend([Clause::Set(key::DUE_PK, s(due.pk)), Clause::Set(key::DUE_SK, s(due.sk))]),
+        None => clauses.extend(LEAVE.map(Clause::Remove)),
+    }
+    Ok(Write::update(head(&representation.id), clauses).when(Condition::Equals("revision", n(representation.revision))))
+}
+
+/// How a run is written together with its representation's state.
+#[derive(Clone, Debug)]
+pub enum RunWrite {
+    /// A new run.
+    Create(Run),
+    /// A run's next state, under the fence and the status that were read.
+    Update {
+        /// As it was read.
+        before: Run,
+        /// As it shall be.
+        after: Run,
+    },
+}
+
+impl RunWrite {
+    fn writes(&self) -> Result<[Write; 2]> {
+        let (run, write) = match self {
+            Self::Create(run) => (run, runs::create(run)?),
+            Self::Update { before, after } => (after, runs::update(before, after)?),
+        };
+        let row = if run.status.is_final() {
+            Write::delete(work::dream(&run.workspace_uid, &run.id))
+        } else {
+            let row = DreamWork {
+                run: run.id.clone(),
+                representation: run.representation(),
+                observer: run.observer.clone(),
+                observed: run.observed.clone(),
+                dream_type: run.dream_type,
+                running: run.status == Status::Running,
+                session: run.session.as_ref().map(|(_, name)| name.clone()),
+            };
+            work::put_dream(&run.workspace_uid, &row)?
+        };
+        Ok([write, row])
+    }
+}
+
+/// Counts conclusions in or out, without touching the machine's state.
+pub(crate) fn count(id: &RepresentationId, live: i64) -> Write {
+    Write::update(head(id), vec![Clause::Add("live", live)]).if_there()
+}
+
+/// Replaces the card, provided that it still has the revision that was read (0: there was none).
+pub(crate) fn put_card(id: &RepresentationId, entries: Option<&[CardEntry]>, revision: u64) -> Result<Write> {
+    let unchanged = if revision == 0 { Condition::Absent(key::PK) } else { Condition::Equals("revision", n(revision)) };
+    Ok(match entries {
+        Some(entries) => {
+            let card = Card { entries: entries.to_vec(), revision: revision + 1 };
+            Write::put(to_item(&card_key(id), "card", &card)?).when(unchanged)
+        }
+        None => Write::delete(card_key(id)).when(unchanged),
+    })
+}
+
+impl Table {
+    /// A representation; `None` when nothing was ever concluded, carded or dreamt there.
+    pub async fn representation(&self, id: &RepresentationId) -> Result<Option<Representation>> {
+        self.get_as(&head(id)).await
+    }
+
+    /// The representation, created empty when it is not there.
+    pub async fn ensure_representation(
+        &self,
+        workspace: &Workspace,
+        observer: &PeerName,
+        observed: &PeerName,
+        now: Time,
+    ) -> Result<Representation> {
+        let id = RepresentationId::of(&workspace.uid, observer, observed);
+        if let Some(found) = self.representation(&id).await? {
+            return Ok(found);
+        }
+        let fresh = Representation {
+            id: id.clone(),
+            workspace_uid: workspace.uid.clone(),
+            workspace: workspace.name.clone(),
+            observer: observer.clone(),
+            observed: observed.clone(),
+            created_at: now,
+            state: State::default(),
+            revision: 0,
+            live: 0,
+        };
+        let mut item = to_item(&head(&id), "representation", &fresh)?;
+        item.insert(key::PEER_PK.to_owned(), s(by_observed(&workspace.uid, observed)));
+        item.insert(key::PEER_SK.to_owned(), s(format!("{}#{id}", sortable(now))));
+        let mut writes = vec![Write::put(item).if_absent()];
+        writes.extend(lists::enter(&list(&workspace.uid), now, id.as_str(), &[]));
+        match self.transact(&writes).await {
+            Ok(()) => Ok(fresh),
+            Err(TableError::Condition(_)) => self.representation(&id).await?.ok_or(TableError::Conflict),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes the machine's next state, and the runs that change with it, in one transaction. `Condition` means that
+    /// the representation or a run has changed since it was read.
+    pub async fn save_representation(&self, read: &Representation, next: &State, runs: &[RunWrite], now: Time) -> Result<()> {
+        let mut writes = vec![save(read, next, 0, now)?];
+        for run in runs {
+            writes.extend(run.writes()?);
+        }
+        self.transact(&writes).await
+    }
+
+    /// Writes runs on their own: those that change nothing of the machine's state.
+    pub async fn save_runs(&self, runs: &[RunWrite]) -> Result<()> {
+        let mut writes = Vec::new();
+        for run in runs {
+            writes.extend(run.writes()?);
+        }
+        self.transact(&writes).await
+    }
+
+    /// Every representation of a workspace, oldest first, or only those of one observed peer. The latter come from an
+    /// index and may lag by moments on AWS.
+    pub async fn representations(&self, workspace: &WorkspaceUid, observed: Option<&PeerName>) -> Result<Vec<Representation>> {
+        let keys: Vec<Key> = match observed {
+            Some(observed) => {
+                let query = Query::index(BY_PEER_INDEX, by_observed(workspace, observed));
+                self.query(query).await?.iter().map(Key::of).collect()
+            }
+            None => {
+                let everything = Paging { page: 1, size: usize::MAX, reverse: false };
+                let ids = self.list(&list(workspace), everything).await?.items;
+                ids.into_iter().map(|id| head(&RepresentationId::trusted(id))).collect()
+            }
+        };
+        let mut items = self.get_many(keys.iter().cloned()).await?;
+        keys.iter().filter_map(|key| items.remove(key)).map(from_item).collect()
+    }
+
+    /// The card; `None` when there is none.
+    pub async fn card(&self, id: &RepresentationId) -> Result<Option<Card>> {
+        self.get_as(&card_key(id)).await
+    }
+
+    /// Replaces the card, as a client does, and says what it was.
+    pub async fn set_card(&self, id: &RepresentationId, entries: &[CardEntry]) -> Result<()> {
+        loop {
+            let revision = self.card(id).await?.map_or(0, |card| card.revision);
+            match self.transact(&[put_card(id, Some(entries), revision)?]).await {
+                Err(TableError::Condition(_)) => {}
+                other => return other,
+            }
+        }
+    }
+
+    /// Representations whose timer should have fired, or which are over the threshold while dreams are off.
+    pub async fn due_representations(&self, kind: DueKind, now: Time, per_shard: usize) -> Result<Vec<Representation>> {
+        let keys = self.due(kind, now, per_shard).await?;
+        self.get_many(keys).await?.into_values().map(from_item).collect()
+    }
+}

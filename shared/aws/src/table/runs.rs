@@ -1,1 +1,310 @@
-//! stub
+//! Dream runs: the run, the record of what it changed, and what its reasoner answered.
+//!
+//! | item | key | due index |
+//! |---|---|---|
+//! | run: lease, fence, progress, counts | `R#<representation id>` / `RUN#<run id>` | `run` at the end of its lease, or a minute after its request |
+//! | change: one row per conclusion and operation | `D#<run id>` / `R#<place>` | – |
+//! | checkpoint: a turn's answer, until the run ends | `D#<run id>` / `K#<turn>#<part>` | – |
+//!
+//! Every transaction of a run updates the run's item under its fence and status, so that a paused, duplicated or revived
+//! executor, and one whose run was cancelled, can do no harm. Places sort in the order of the changes.
+
+use std::time::Duration;
+
+use reverie_core::conclusion::{CardEntry, Conclusion, Level};
+use reverie_core::id::{ConclusionId, PeerName, RepresentationId, RunId, SessionName, SessionUid, WorkspaceUid};
+use reverie_core::run::{Conflict, DreamType, Phase, RemovalReason, Status, Strength, Trigger, Usage};
+use reverie_core::time::Time;
+use serde::{Deserialize, Serialize};
+
+use super::due::{DueKind, due_key};
+use super::expression::{Condition, n, s};
+use super::messages::{packed, unpacked};
+use super::representations::partition;
+use super::{Key, Query, Result, Table, TableError, Write, from_item, to_item, with_due};
+
+/// How long a claim holds without renewal.
+pub const LEASE: Duration = Duration::from_secs(120);
+/// How long a pending run may wait before the reconciler sends its message again.
+const PENDING_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Where a run stands: what is committed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// The phase: an index into the run's phases.
+    pub phase: u32,
+    /// The turn, counted over the whole run.
+    pub turn: u32,
+    /// The turn within the phase.
+    pub phase_turn: u32,
+    /// The next operation of the turn's answer.
+    pub operation: u32,
+    /// The next step of that operation.
+    pub step: u32,
+}
+
+/// A dream run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// Its id, which names the representation.
+    pub id: RunId,
+    /// Its workspace.
+    pub workspace_uid: WorkspaceUid,
+    /// Whose view.
+    pub observer: PeerName,
+    /// Of whom.
+    pub observed: PeerName,
+    /// What it does.
+    pub dream_type: DreamType,
+    /// Why it exists.
+    pub trigger: Trigger,
+    /// Where it stands.
+    pub status: Status,
+    /// When it was requested, or claimed.
+    pub created_at: Time,
+    /// When it was claimed.
+    pub started_at: Option<Time>,
+    /// When it ended.
+    pub ended_at: Option<Time>,
+    /// Conclusions created, gross.
+    pub created_count: u32,
+    /// Conclusions removed, gross.
+    pub removed_count: u32,
+    /// Conclusions reinforced, gross.
+    pub reinforced_count: u32,
+    /// Whether it changed the card.
+    pub peer_card_updated: bool,
+    /// When its texts went.
+    pub pruned_at: Option<Time>,
+    /// What its reasoner consumed.
+    pub usage: Usage,
+    /// What went wrong, per phase, and notes such as an exhausted budget.
+    pub errors: Vec<String>,
+    /// Phases that failed.
+    pub failed_phases: Vec<Phase>,
+    /// The run that it takes back.
+    pub undo_of: Option<RunId>,
+    /// The run that took it back.
+    pub undone_by: Option<RunId>,
+    /// What an undo had to leave as it is.
+    pub conflicts: Vec<Conflict>,
+    /// The session it was requested for: its settings decide.
+    pub session: Option<(SessionUid, SessionName)>,
+    /// Raised by every takeover.
+    pub fence: u64,
+    /// Until when the executor holds it.
+    pub lease_until: Option<Time>,
+    /// What is committed.
+    pub progress: Progress,
+    /// Conclusions at the claim: what the shrink guard measures by.
+    pub total_at_claim: u64,
+    /// Removed so far without a replacement.
+    pub removed_unreplaced: u64,
+    /// Transient failures since the last progress.
+    pub attempts: u32,
+}
+
+impl Run {
+    /// Its representation.
+    pub fn representation(&self) -> RepresentationId {
+        self.id.representation()
+    }
+}
+
+/// One change, as it is recorded: ids, and text only where nothing else keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Row {
+    /// A conclusion was created or restored.
+    Created {
+        /// Which.
+        id: ConclusionId,
+        /// Its level.
+        level: Level,
+        /// What it follows from.
+        sources: Vec<ConclusionId>,
+        /// The conclusion, where it is stored nowhere else: in a dry run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        planned: Option<Box<Conclusion>>,
+    },
+    /// A conclusion was removed; its text is in its grave.
+    Removed {
+        /// Which.
+        id: ConclusionId,
+        /// Its level.
+        level: Level,
+        /// Why.
+        reason: RemovalReason,
+        /// What stands in its place.
+        replaced_by: Option<ConclusionId>,
+    },
+    /// A conclusion's strength changed.
+    Reinforced {
+        /// Which.
+        id: ConclusionId,
+        /// Before.
+        before: Strength,
+        /// After.
+        after: Strength,
+    },
+    /// The card changed.
+    Card {
+        /// Before; `None` when there was none.
+        before: Option<Vec<CardEntry>>,
+        /// After.
+        after: Option<Vec<CardEntry>>,
+    },
+}
+
+fn run_key(id: &RunId) -> Key {
+    Key::new(partition(&id.representation()), format!("RUN#{id}"))
+}
+
+fn record(run: &RunId) -> String {
+    format!("D#{run}")
+}
+
+fn row_key(run: &RunId, progress: Progress, place: usize) -> Key {
+    let Progress { turn, operation, step, .. } = progress;
+    Key::new(record(run), format!("R#{turn:04}#{operation:06}#{step:04}#{place:04}"))
+}
+
+/// Records a change at its place; repeating it changes nothing.
+pub(crate) fn put_row(run: &RunId, progress: Progress, place: usize, row: &Row) -> Result<Write> {
+    Ok(Write::put(to_item(&row_key(run, progress, place), "change", row)?))
+}
+
+fn item(run: &Run) -> Result<super::Item> {
+    let item = to_item(&run_key(&run.id), "run", run)?;
+    let due = match run.status {
+        Status::Pending => Some(run.created_at + PENDING_PATIENCE),
+        Status::Running => run.lease_until,
+        Status::Completed | Status::Failed | Status::Cancelled => None,
+    };
+    Ok(match due {
+        Some(at) => with_due(item, &due_key(DueKind::Run, run.id.as_str(), at)),
+        None => item,
+    })
+}
+
+/// A new run.
+pub(crate) fn create(run: &Run) -> Result<Write> {
+    Ok(Write::put(item(run)?).if_absent())
+}
+
+/// The run's next state, provided that fence and status are what they were when it was read.
+pub(crate) fn update(before: &Run, after: &Run) -> Result<Write> {
+    let held = Condition::All(vec![
+        Condition::Equals("fence", n(before.fence)),
+        Condition::Equals("status", s(before.status.as_str())),
+    ]);
+    Ok(Write::put(item(after)?).when(held))
+}
+
+impl Table {
+    /// A run.
+    pub async fn run(&self, id: &RunId) -> Result<Option<Run>> {
+        self.get_as(&run_key(id)).await
+    }
+
+    /// A representation's runs, newest first.
+    pub async fn runs(&self, representation: &RepresentationId, limit: Option<usize>) -> Result<Vec<Run>> {
+        let mut query = Query::of(partition(representation)).prefix("RUN#").reverse(true);
+        if let Some(limit) = limit {
+            query = query.limit(limit);
+        }
+        self.query(query).await?.into_iter().map(from_item).collect()
+    }
+
+    /// What a run changed, in order.
+    pub async fn rows(&self, run: &RunId) -> Result<Vec<Row>> {
+        self.query(Query::of(record(run)).prefix("R#")).await?.into_iter().map(from_item).collect()
+    }
+
+    /// Takes a run whose lease has run out, or holds on to one: raises the fence on a takeover.
+    pub async fn take_over(&self, run: &Run, now: Time) -> Result<Option<Run>> {
+        let mut taken = run.clone();
+        taken.fence += 1;
+        taken.lease_until = Some(now + LEASE);
+        self.update_run(run, &taken).await
+    }
+
+    /// Writes a run's next state on its own; `None` when somebody else has it, or it has ended.
+    pub async fn update_run(&self, before: &Run, after: &Run) -> Result<Option<Run>> {
+        match self.transact(&[update(before, after)?]).await {
+            Ok(()) => Ok(Some(after.clone())),
+            Err(TableError::Condition(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A turn's stored answer.
+    pub async fn checkpoint<T: serde::de::DeserializeOwned>(&self, run: &RunId, turn: u32) -> Result<Option<T>> {
+        let parts = self.query(Query::of(record(run)).prefix(format!("K#{turn:04}#"))).await?;
+        if parts.is_empty() {
+            return Ok(None);
+        }
+        let text = parts.iter().map(unpacked::<String>).collect::<Result<String>>()?;
+        let answer = serde_json::from_str(&text)
+            .map_err(|source| TableError::Malformed { key: format!("{} K#{turn}", record(run)), source: Box::new(source) })?;
+        Ok(Some(answer))
+    }
+
+    /// Stores a turn's answer under the run's fence, before its first effect. Long answers lie in several items,
+    /// appended, never rewritten; the last part is written with the run's item, and only it makes the answer whole.
+    pub async fn store_checkpoint<T: Serialize + Sync>(&self, before: &Run, after: &Run, answer: &T) -> Result<Option<Run>> {
+        /// Characters per part: under an item's limit even where compression gains nothing.
+        const PART: usize = 90_000;
+        let text = serde_json::to_string(answer).map_err(|source| TableError::Call { what: "encode an answer", source: Box::new(source) })?;
+        let characters: Vec<char> = text.chars().collect();
+        let parts: Vec<String> = characters.chunks(PART).map(|part| part.iter().collect()).collect();
+        let turn = before.progress.turn;
+        let mut writes = Vec::new();
+        for (place, part) in parts.iter().enumerate() {
+            let key = Key::new(record(&before.id), format!("K#{turn:04}#{place:04}"));
+            writes.push(Write::put(packed(&key, "checkpoint", part)?));
+        }
+        writes.push(update(before, after)?);
+        match self.transact(&writes).await {
+            Ok(()) => Ok(Some(after.clone())),
+            Err(TableError::Condition(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Forgets a run's stored answers: they hold text.
+    pub async fn drop_checkpoints(&self, run: &RunId) -> Result<()> {
+        let parts = self.query(Query::of(record(run)).prefix("K#")).await?;
+        let deletes: Vec<_> = parts.iter().map(|part| Write::delete(Key::of(part))).collect();
+        for chunk in deletes.chunks(super::TRANSACTION_ITEMS) {
+            self.transact(chunk).await?;
+        }
+        Ok(())
+    }
+
+    /// Erases a conclusion from the cards that runs recorded, before and after.
+    pub async fn erase_from_recorded_cards(&self, id: &ConclusionId) -> Result<()> {
+        for run in self.runs(&id.representation(), None).await? {
+            if !run.peer_card_updated {
+                continue;
+            }
+            for item in self.query(Query::of(record(&run.id)).prefix("R#")).await? {
+                let key = Key::of(&item);
+                let Row::Card { before, after } = from_item(item)? else { continue };
+                let strip = |card: &Option<Vec<CardEntry>>| card.as_ref().map(|entries| super::conclusions::without(entries, id));
+                let (old, new) = (strip(&before), strip(&after));
+                if old.as_ref().is_some_and(|(_, changed)| *changed) || new.as_ref().is_some_and(|(_, changed)| *changed) {
+                    let row = Row::Card { before: old.map(|(entries, _)| entries), after: new.map(|(entries, _)| entries) };
+                    self.transact(&[Write::put(to_item(&key, "change", &row)?)]).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs whose executor is gone, or whose message got lost.
+    pub async fn due_runs(&self, now: Time, per_shard: usize) -> Result<Vec<Run>> {
+        let keys = self.due(DueKind::Run, now, per_shard).await?;
+        self.get_many(keys).await?.into_values().map(from_item).collect()
+    }
+}

@@ -1,1 +1,105 @@
-//! stub
+//! Work: what a workspace has waiting or running, one small row each, for the queue's status and the reconciler.
+//!
+//! | item | key | due index |
+//! |---|---|---|
+//! | a session with messages past its cursor | `Q#<workspace uid>` / `S#<session uid>` | `session`, a minute after it was written |
+//! | a pending or running dream | `Q#<workspace uid>` / `D#<run id>` | – (the run's own item is in it) |
+//!
+//! A session's row is written by the POST that makes it lag and deleted by the ingest that catches up, each in the
+//! transaction that changes the state's `queued` flag; a dream's row lives from its request or claim to its end.
+
+use std::time::Duration;
+
+use reverie_core::id::{PeerName, RepresentationId, RunId, SessionName, SessionUid, WorkspaceName, WorkspaceUid};
+use reverie_core::run::DreamType;
+use reverie_core::time::Time;
+use serde::{Deserialize, Serialize};
+
+use super::due::{DueKind, due_key};
+use super::{Key, Query, Result, Table, Write, from_item, to_item, with_due};
+
+/// How long after a POST the reconciler looks whether its wake-up got lost.
+const LOOK_AFTER: Duration = Duration::from_secs(60);
+
+/// A session that has messages to derive from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionWork {
+    /// Its workspace.
+    pub workspace: WorkspaceName,
+    /// Its name.
+    pub session: SessionName,
+    /// Its uid.
+    pub uid: SessionUid,
+    /// Since when it lags.
+    pub since: Time,
+}
+
+/// A dream that is pending or running.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DreamWork {
+    /// The run.
+    pub run: RunId,
+    /// Its representation.
+    pub representation: RepresentationId,
+    /// Whose view.
+    pub observer: PeerName,
+    /// Of whom.
+    pub observed: PeerName,
+    /// Its type.
+    pub dream_type: DreamType,
+    /// Whether it has started.
+    pub running: bool,
+    /// The session it was requested for, if any.
+    pub session: Option<SessionName>,
+}
+
+/// Everything a workspace has waiting or running.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Sessions to derive from.
+    pub sessions: Vec<SessionWork>,
+    /// Dreams.
+    pub dreams: Vec<DreamWork>,
+}
+
+fn partition(workspace: &WorkspaceUid) -> String {
+    format!("Q#{workspace}")
+}
+
+pub(crate) fn session(workspace: &WorkspaceUid, session: &SessionUid) -> Key {
+    Key::new(partition(workspace), format!("S#{session}"))
+}
+
+pub(crate) fn dream(workspace: &WorkspaceUid, run: &RunId) -> Key {
+    Key::new(partition(workspace), format!("D#{run}"))
+}
+
+pub(crate) fn put_session(workspace: &WorkspaceUid, work: &SessionWork) -> Result<Write> {
+    let item = to_item(&session(workspace, &work.uid), "session_work", work)?;
+    Ok(Write::put(with_due(item, &due_key(DueKind::Session, work.uid.as_str(), work.since + LOOK_AFTER))))
+}
+
+pub(crate) fn put_dream(workspace: &WorkspaceUid, work: &DreamWork) -> Result<Write> {
+    Ok(Write::put(to_item(&dream(workspace, &work.run), "dream_work", work)?))
+}
+
+impl Table {
+    /// What the workspace has waiting or running.
+    pub async fn work(&self, workspace: &WorkspaceUid) -> Result<Work> {
+        let mut work = Work::default();
+        for item in self.query(Query::of(partition(workspace))).await? {
+            if Key::of(&item).sk.starts_with("S#") {
+                work.sessions.push(from_item(item)?);
+            } else {
+                work.dreams.push(from_item(item)?);
+            }
+        }
+        Ok(work)
+    }
+
+    /// Sessions that have been lagging for a minute: their wake-up may be lost.
+    pub async fn due_sessions(&self, now: Time, per_shard: usize) -> Result<Vec<SessionWork>> {
+        let keys = self.due(DueKind::Session, now, per_shard).await?;
+        self.get_many(keys).await?.into_values().map(from_item).collect()
+    }
+}

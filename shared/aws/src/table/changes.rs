@@ -1,0 +1,164 @@
+//! A run's changes and their record, in one transaction (checklist H24).
+//!
+//! A step of the toolbox becomes: the run's next state under its fence, each change, each change's row, the count of
+//! live conclusions, and a check that the sources that stay are still there.
+
+use std::collections::{HashMap, HashSet};
+
+use reverie_core::conclusion::Conclusion;
+use reverie_core::id::ConclusionId;
+use reverie_core::run::{Change, DreamType, RemovalReason};
+use reverie_core::time::Time;
+use reverie_core::toolbox::Step;
+
+use super::conclusions::{self, Grave};
+use super::runs::{Progress, Row, Run, put_row, update};
+use super::{Key, Result, TRANSACTION_ITEMS, Table, TableError, Write, representations};
+
+/// How a step went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Committed {
+    /// It is done and recorded.
+    Done,
+    /// The run is no longer ours: cancelled, ended, or taken over.
+    Lost,
+    /// Something that the step rests on has changed: read it again and plan anew.
+    Stale,
+}
+
+impl Table {
+    /// Commits one step. `card_revision` is that of the card the step was planned on, 0 for none. A dry run records the
+    /// changes and makes none.
+    pub async fn commit_step(&self, before: &Run, after: &Run, step: &Step, card_revision: u64, now: Time) -> Result<Committed> {
+        let mut writes = vec![update(before, after)?];
+        let dry = before.dream_type == DreamType::DryRun;
+        if !dry {
+            writes.extend(effects(before, step, card_revision, now)?);
+        }
+        for (place, change) in step.changes.iter().enumerate() {
+            writes.push(put_row(&before.id, before.progress, place, &row(change, dry))?);
+        }
+        if !dry && before.dream_type != DreamType::Undo {
+            let room = TRANSACTION_ITEMS.saturating_sub(writes.len());
+            writes.extend(surviving_sources(step).into_iter().take(room).map(|id| conclusions::check(&id)));
+        }
+        match self.transact(&writes).await {
+            Ok(()) => Ok(Committed::Done),
+            Err(TableError::Condition(places)) if places.contains(&0) => Ok(Committed::Lost),
+            Err(TableError::Condition(_)) => Ok(Committed::Stale),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn effects(run: &Run, step: &Step, card_revision: u64, now: Time) -> Result<Vec<Write>> {
+    let mut writes = Vec::new();
+    // Two texts of one step may share a guard, and a transaction touches an item once: the last holder stands.
+    let mut guards: HashMap<Key, Write> = HashMap::new();
+    let mut live = 0_i64;
+    for change in &step.changes {
+        match change {
+            Change::Created { conclusion } => {
+                live += 1;
+                writes.push(conclusions::create(conclusion)?);
+                if run.dream_type == DreamType::Undo {
+                    writes.push(conclusions::exhume(&conclusion.id));
+                }
+                if conclusions::is_guarded(conclusion) {
+                    guards.insert(conclusions::own_guard(conclusion), conclusions::put_guard(conclusion, &conclusion.id));
+                }
+            }
+            Change::Removed { conclusion, reason, replaced_by } => {
+                live -= 1;
+                let grave = Grave {
+                    conclusion: conclusion.clone(),
+                    reason: *reason,
+                    replaced_by: replaced_by.clone(),
+                    run: run.id.clone(),
+                    removed_at: now,
+                };
+                writes.extend(conclusions::bury(&grave)?);
+                if let (RemovalReason::Duplicate, Some(holder)) = (reason, replaced_by)
+                    && conclusions::is_guarded(conclusion)
+                {
+                    guards.insert(conclusions::own_guard(conclusion), conclusions::put_guard(conclusion, holder));
+                }
+            }
+            Change::Reinforced { id, before, after } => writes.push(conclusions::strengthen(id, before, after)?),
+            Change::Card { after, .. } => {
+                writes.push(representations::put_card(&run.representation(), after.as_deref(), card_revision)?);
+            }
+        }
+    }
+    writes.extend(guards.into_values());
+    if live != 0 {
+        writes.push(representations::count(&run.representation(), live));
+    }
+    Ok(writes)
+}
+
+fn row(change: &Change, dry: bool) -> Row {
+    match change {
+        Change::Created { conclusion } => Row::Created {
+            id: conclusion.id.clone(),
+            level: conclusion.level,
+            sources: conclusion.sources.clone(),
+            planned: dry.then(|| Box::new(conclusion.clone())),
+        },
+        Change::Removed { conclusion, reason, replaced_by } => Row::Removed {
+            id: conclusion.id.clone(),
+            level: conclusion.level,
+            reason: *reason,
+            replaced_by: replaced_by.clone(),
+        },
+        Change::Reinforced { id, before, after } => {
+            Row::Reinforced { id: id.clone(), before: before.clone(), after: after.clone() }
+        }
+        Change::Card { before, after } => Row::Card { before: before.clone(), after: after.clone() },
+    }
+}
+
+/// The sources of what the step creates that the step itself neither creates nor touches.
+fn surviving_sources(step: &Step) -> Vec<ConclusionId> {
+    let touched: HashSet<&ConclusionId> = step
+        .changes
+        .iter()
+        .filter_map(|change| match change {
+            Change::Created { conclusion } | Change::Removed { conclusion, .. } => Some(&conclusion.id),
+            Change::Reinforced { id, .. } => Some(id),
+            Change::Card { .. } => None,
+        })
+        .collect();
+    let derived = |change: &Change| match change {
+        Change::Created { conclusion: Conclusion { sources, .. } } => sources.clone(),
+        _ => Vec::new(),
+    };
+    let sources: HashSet<ConclusionId> = step.changes.iter().flat_map(derived).filter(|id| !touched.contains(id)).collect();
+    sources.into_iter().collect()
+}
+
+impl Progress {
+    /// After one more step of the same operation.
+    #[must_use]
+    pub fn next_step(self) -> Self {
+        Self { step: self.step + 1, ..self }
+    }
+
+    /// At the next operation.
+    #[must_use]
+    pub fn next_operation(self) -> Self {
+        Self { operation: self.operation + 1, step: 0, ..self }
+    }
+
+    /// At the next turn.
+    #[must_use]
+    pub fn next_turn(self) -> Self {
+        Self { turn: self.turn + 1, phase_turn: self.phase_turn + 1, operation: 0, step: 0, ..self }
+    }
+
+    /// At the next phase.
+    #[must_use]
+    pub fn next_phase(self) -> Self {
+        Self { phase: self.phase + 1, turn: self.turn + 1, phase_turn: 0, operation: 0, step: 0 }
+    }
+}

@@ -1,0 +1,138 @@
+//! Units: the pieces in which conclusions are written, each one transaction: an answer's statements for one
+//! representation, or what a client states through the API.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use reverie_core::conclusion::{Conclusion, Level};
+use reverie_core::dreaming::State;
+use reverie_core::id::{ConclusionId, RepresentationId, Seq, SessionUid, WorkspaceUid};
+use reverie_core::run::Strength;
+use reverie_core::time::Time;
+
+use super::conclusions::{self, Tombstone, guard, tombstone_key};
+use super::expression::{Condition, s};
+use super::representations::{self, Representation};
+use super::workspaces::{self, Workspace};
+use super::{Result, Table, Write, from_item, messages, sessions};
+
+/// The most conclusions that one unit writes (`design.md` section 5).
+pub const UNIT: usize = 30;
+
+/// What is known of texts before they are written.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// The live conclusion that holds a text already, by the text's place.
+    pub holders: HashMap<usize, Conclusion>,
+    /// When a text was erased, by its place.
+    pub erased: HashMap<usize, Time>,
+}
+
+/// One unit to write.
+#[derive(Debug)]
+pub struct Unit<'a> {
+    /// The workspace, which must still be there under its uid.
+    pub workspace: &'a Workspace,
+    /// The representation as it was read.
+    pub representation: &'a Representation,
+    /// The machine's next state.
+    pub next: &'a State,
+    /// New conclusions.
+    pub created: &'a [Conclusion],
+    /// Conclusions derived once more.
+    pub reinforced: &'a [(ConclusionId, Strength, Strength)],
+    /// Where it comes from, when it comes from messages: the session must still be alive, and the unit is marked.
+    pub source: Option<Source<'a>>,
+}
+
+/// The batch that a unit belongs to.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The session.
+    pub session: &'a SessionUid,
+    /// The batch's first message.
+    pub first: Seq,
+    /// The unit's name within the batch.
+    pub unit: &'a str,
+}
+
+/// How a unit went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applied {
+    /// It is written.
+    Now,
+    /// It was written before.
+    Before,
+    /// Its session or workspace is gone: nothing is to be written any more.
+    Gone,
+    /// Something has changed since it was planned: plan it again.
+    Stale,
+}
+
+impl Table {
+    /// Who holds explicit texts of a session, and which of them were erased.
+    pub async fn known(
+        &self,
+        representation: &RepresentationId,
+        workspace: &WorkspaceUid,
+        session: &SessionUid,
+        texts: &[String],
+    ) -> Result<Known> {
+        let guards: Vec<_> = texts.iter().map(|text| guard(representation, Level::Explicit, Some(session.as_str()), text)).collect();
+        let stones: Vec<_> = texts.iter().map(|text| tombstone_key(representation, workspace, text)).collect();
+        let holders = self.holders(&guards).await?;
+        let found = self.get_many(stones.iter().cloned()).await?;
+        let mut known = Known::default();
+        for place in 0..texts.len() {
+            if let Some(holder) = holders.get(&guards[place]) {
+                known.holders.insert(place, holder.clone());
+            }
+            if let Some(item) = found.get(&stones[place]) {
+                known.erased.insert(place, from_item::<Tombstone>(item.clone())?.at);
+            }
+        }
+        Ok(known)
+    }
+
+    /// Writes a unit. What it creates lifts the tombstones of its texts.
+    pub async fn apply_unit(&self, unit: &Unit<'_>, now: Time) -> Result<Applied> {
+        let live = i64::try_from(unit.created.len()).unwrap_or(i64::MAX);
+        let mut writes = vec![
+            representations::save(unit.representation, unit.next, live, now)?,
+            Write::check(workspaces::head(&unit.workspace.name), Condition::Equals("uid", s(unit.workspace.uid.as_str()))),
+        ];
+        if let Some(source) = unit.source {
+            writes.push(messages::mark(source.session, source.first, source.unit, now));
+            let alive = Condition::Equals("alive", AttributeValue::Bool(true));
+            writes.push(Write::check(sessions::state(source.session), alive));
+        }
+        for conclusion in unit.created {
+            writes.push(conclusions::create(conclusion)?);
+            if conclusions::is_guarded(conclusion) {
+                writes.push(conclusions::put_guard(conclusion, &conclusion.id));
+            }
+        }
+        let mut stones: Vec<_> = unit
+            .created
+            .iter()
+            .map(|conclusion| tombstone_key(&unit.representation.id, &unit.workspace.uid, &conclusion.content))
+            .collect();
+        stones.sort_by(|a, b| a.sk.cmp(&b.sk));
+        stones.dedup();
+        writes.extend(stones.into_iter().map(Write::delete));
+        for (id, before, after) in unit.reinforced {
+            writes.push(conclusions::strengthen(id, before, after)?);
+        }
+        match self.transact(&writes).await {
+            Ok(()) => Ok(Applied::Now),
+            Err(super::TableError::Condition(places)) => Ok(if unit.source.is_some() && places.contains(&2) {
+                Applied::Before
+            } else if places.contains(&1) || (unit.source.is_some() && places.contains(&3)) {
+                Applied::Gone
+            } else {
+                Applied::Stale
+            }),
+            Err(error) => Err(error),
+        }
+    }
+}
