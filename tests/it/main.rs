@@ -7,3 +7,4 @@
 )]
 
 mod embedded;
+mod queue_contract;

@@ -1,3 +1,4 @@
 //! The `reverie` program's parts: Reverie's handlers in one process, on embedded storage and a durable local queue.
 
 pub mod embedded;
+pub mod queue;
