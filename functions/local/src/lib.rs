@@ -2,3 +2,5 @@
 
 pub mod embedded;
 pub mod queue;
+pub mod system;
+pub mod worker;
