@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use reverie_core::conclusion::Conclusion;
 use reverie_core::id::ConclusionId;
-use reverie_core::run::{Change, DreamType, RemovalReason};
+use reverie_core::run::{Change, DreamType, RemovalReason, Strength};
 use reverie_core::time::Time;
 use reverie_core::toolbox::Step;
 
@@ -102,12 +102,12 @@ fn row(change: &Change, dry: bool) -> Row {
         Change::Created { conclusion } => Row::Created {
             id: conclusion.id.clone(),
             level: conclusion.level,
-            sources: conclusion.sources.clone(),
+            strength: Strength::of(conclusion),
             planned: dry.then(|| Box::new(conclusion.clone())),
         },
         Change::Removed { conclusion, reason, replaced_by } => Row::Removed {
             id: conclusion.id.clone(),
-            level: conclusion.level,
+            level: conclusion.level, strength: Strength::of(conclusion),
             reason: *reason,
             replaced_by: replaced_by.clone(),
         },

@@ -371,6 +371,16 @@ impl Table {
         }
     }
 
+    /// Counts a failure of the batch after the cursor. A cursor that has moved meanwhile is left.
+    pub async fn note_failure(&self, session: &SessionUid, read: &Cursor) -> Result<()> {
+        let failed = Cursor { seq: read.seq, failures: read.failures.saturating_add(1) };
+        let unmoved = Condition::Any(vec![Condition::Absent(key::PK), Condition::Equals("seq", n(read.seq))]);
+        match self.transact(&[Write::put(to_item(&cursor(session), "cursor", &failed)?).when(unmoved)]).await {
+            Err(TableError::Condition(_)) => Ok(()),
+            other => other,
+        }
+    }
+
     /// Takes a session off the list of work, provided that its cursor has reached `last_seq`, and says whether it did.
     pub async fn caught_up(&self, workspace: &WorkspaceUid, session: &SessionUid, last_seq: Seq) -> Result<bool> {
         let rest = Write::update(sessions::state(session), vec![Clause::Set("queued", AttributeValue::Bool(false))])

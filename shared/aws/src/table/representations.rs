@@ -132,7 +132,7 @@ impl RunWrite {
                 observed: run.observed.clone(),
                 dream_type: run.dream_type,
                 running: run.status == Status::Running,
-                session: run.session.as_ref().map(|(_, name)| name.clone()),
+                session: run.session.as_ref().map(|session| session.name.clone()),
             };
             work::put_dream(&run.workspace_uid, &row)?
         };

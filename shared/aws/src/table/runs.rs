@@ -11,8 +11,8 @@
 
 use std::time::Duration;
 
-use reverie_core::conclusion::{CardEntry, Conclusion, Level};
-use reverie_core::id::{ConclusionId, PeerName, RepresentationId, RunId, SessionName, SessionUid, WorkspaceUid};
+use reverie_core::conclusion::{CardEntry, Conclusion, Level, SessionRef};
+use reverie_core::id::{ConclusionId, PeerName, RepresentationId, RunId, WorkspaceUid};
 use reverie_core::run::{Conflict, DreamType, Phase, RemovalReason, Status, Strength, Trigger, Usage};
 use reverie_core::time::Time;
 use serde::{Deserialize, Serialize};
@@ -89,7 +89,7 @@ pub struct Run {
     /// What an undo had to leave as it is.
     pub conflicts: Vec<Conflict>,
     /// The session it was requested for: its settings decide.
-    pub session: Option<(SessionUid, SessionName)>,
+    pub session: Option<SessionRef>,
     /// Raised by every takeover.
     pub fence: u64,
     /// Until when the executor holds it.
@@ -121,8 +121,8 @@ pub enum Row {
         id: ConclusionId,
         /// Its level.
         level: Level,
-        /// What it follows from.
-        sources: Vec<ConclusionId>,
+        /// Its strength as created.
+        strength: Strength,
         /// The conclusion, where it is stored nowhere else: in a dry run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         planned: Option<Box<Conclusion>>,
@@ -133,6 +133,8 @@ pub enum Row {
         id: ConclusionId,
         /// Its level.
         level: Level,
+        /// Its strength as removed.
+        strength: Strength,
         /// Why.
         reason: RemovalReason,
         /// What stands in its place.

@@ -1,0 +1,157 @@
+//! Conclusions through the API: stated, erased, searched.
+
+use reverie_aws::table::units::{Applied, UNIT, Unit};
+use reverie_aws::table::workspaces::Workspace;
+use reverie_core::conclusion::{Conclusion, Level, Origin, SessionRef, Support};
+use reverie_core::dreaming::{Event, step};
+use reverie_core::id::{ConclusionId, PeerName, RepresentationId};
+
+use crate::machine::Caller;
+use crate::{Engine, EngineError, Result};
+
+/// A conclusion as a client states it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewConclusion {
+    /// Whose view.
+    pub observer: PeerName,
+    /// Of whom.
+    pub observed: PeerName,
+    /// The statement.
+    pub content: String,
+    /// The session it is stated for.
+    pub session: Option<SessionRef>,
+}
+
+/// A conclusion with the names that its representation stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The conclusion.
+    pub conclusion: Conclusion,
+    /// Whose view.
+    pub observer: PeerName,
+    /// Of whom.
+    pub observed: PeerName,
+}
+
+impl Engine {
+    /// Stores conclusions as they are stated: explicit, never folded into equal ones. They count for the next dream.
+    /// Peers and sessions must exist; the caller has checked.
+    pub async fn create_conclusions(&self, workspace: &Workspace, new: Vec<NewConclusion>) -> Result<Vec<Found>> {
+        let texts: Vec<String> = new.iter().map(|conclusion| conclusion.content.clone()).collect();
+        let embeddings = self.embedder.embed(&texts).await?;
+        let request = self.ids.uid();
+        let at = self.now();
+        let found: Vec<Found> = new
+            .into_iter()
+            .zip(embeddings)
+            .enumerate()
+            .map(|(place, (new, embedding))| {
+                let representation = RepresentationId::of(&workspace.uid, &new.observer, &new.observed);
+                let support = new.session.iter().map(|session| Support { session: session.uid.clone(), messages: Vec::new() }).collect();
+                let conclusion = Conclusion {
+                    id: ConclusionId::placed(&representation, at, place, &[&request, &place.to_string()]),
+                    content: new.content,
+                    level: Level::Explicit,
+                    session: new.session,
+                    created_at: at,
+                    event_at: at,
+                    times_derived: 1,
+                    sources: Vec::new(),
+                    support,
+                    pattern: None,
+                    origin: Origin::Api,
+                    embedding: Some(embedding),
+                };
+                Found { conclusion, observer: new.observer, observed: new.observed }
+            })
+            .collect();
+        let mut rest: Vec<&Found> = found.iter().collect();
+        while let Some(first) = rest.first() {
+            let (observer, observed) = (first.observer.clone(), first.observed.clone());
+            let (same, others): (Vec<_>, Vec<_>) = rest.into_iter().partition(|f| f.observer == observer && f.observed == observed);
+            for chunk in same.chunks(UNIT) {
+                let conclusions: Vec<Conclusion> = chunk.iter().map(|found| found.conclusion.clone()).collect();
+                self.store_stated(workspace, &observer, &observed, &conclusions).await?;
+            }
+            rest = others;
+        }
+        Ok(found)
+    }
+
+    async fn store_stated(&self, workspace: &Workspace, observer: &PeerName, observed: &PeerName, created: &[Conclusion]) -> Result<()> {
+        loop {
+            let now = self.now();
+            let representation = self.table.ensure_representation(workspace, observer, observed, now).await?;
+            let session = created.iter().rev().find_map(|conclusion| conclusion.session.clone());
+            let event = Event::Concluded { explicit: created.len() as u64, session };
+            let Some(view) = self.view(&representation, &event).await? else { return Err(gone(workspace)) };
+            let (next, effects) = step(&representation.state, &self.timings, &view, &event, now);
+            let unit = Unit { workspace, representation: &representation, next: &next, created, reinforced: &[], source: None };
+            match self.table.apply_unit(&unit, now).await? {
+                Applied::Now | Applied::Before => {
+                    let mut after = representation;
+                    after.revision += 1;
+                    self.perform(&after, &effects, Caller::Api).await;
+                    return Ok(());
+                }
+                Applied::Gone => return Err(gone(workspace)),
+                Applied::Stale => {}
+            }
+        }
+    }
+
+    /// Erases a conclusion and every copy of its text: live, in its grave, in cards, in recorded cards. Says whether
+    /// there was anything to erase.
+    pub async fn delete_conclusion(&self, workspace: &Workspace, id: &ConclusionId) -> Result<bool> {
+        if self.representation_in(workspace, &id.representation()).await?.is_none() {
+            return Ok(false);
+        }
+        // History first: should this stop half-way, the conclusion is still there and the client's retry goes on.
+        self.table.erase_from_recorded_cards(id).await?;
+        Ok(self.table.erase_conclusion(&workspace.uid, id, self.now()).await?)
+    }
+
+    /// A live conclusion of the workspace.
+    pub async fn conclusion(&self, workspace: &Workspace, id: &ConclusionId) -> Result<Option<Found>> {
+        let Some(representation) = self.representation_in(workspace, &id.representation()).await? else { return Ok(None) };
+        let found = self.table.conclusion(id).await?;
+        Ok(found.map(|conclusion| Found { conclusion, observer: representation.observer, observed: representation.observed }))
+    }
+
+    /// The conclusions nearest in meaning to a query, nearest first: at most `top_k`, none farther than `max_distance`
+    /// (cosine distance, 0 to 1).
+    pub async fn query_conclusions(
+        &self,
+        representation: &RepresentationId,
+        query: &str,
+        top_k: usize,
+        max_distance: Option<f32>,
+    ) -> Result<Vec<Conclusion>> {
+        let Some(wanted) = self.embedder.embed(&[query.to_owned()]).await?.pop() else { return Ok(Vec::new()) };
+        let mut scored: Vec<(f32, Conclusion)> = self
+            .table
+            .all_conclusions(representation)
+            .await?
+            .into_iter()
+            .filter_map(|conclusion| {
+                let distance = 1.0 - conclusion.embedding.as_ref()?.cosine(&wanted)?;
+                max_distance.is_none_or(|most| distance <= most).then_some((distance, conclusion))
+            })
+            .collect();
+        scored.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.id.cmp(&a.1.id)));
+        Ok(scored.into_iter().take(top_k).map(|(_, conclusion)| conclusion).collect())
+    }
+
+    /// The representation, when it belongs to the workspace.
+    pub(crate) async fn representation_in(
+        &self,
+        workspace: &Workspace,
+        id: &RepresentationId,
+    ) -> Result<Option<reverie_aws::table::representations::Representation>> {
+        Ok(self.table.representation(id).await?.filter(|found| found.workspace_uid == workspace.uid))
+    }
+}
+
+fn gone(workspace: &Workspace) -> EngineError {
+    EngineError::NotFound { what: "Workspace", name: workspace.name.to_string() }
+}

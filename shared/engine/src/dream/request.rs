@@ -1,0 +1,160 @@
+//! What users ask of dreams: run one now, cancel one, take one back.
+
+use reverie_aws::table::representations::RunWrite;
+use reverie_aws::table::runs::Run;
+use reverie_aws::table::workspaces::Workspace;
+use reverie_core::conclusion::SessionRef;
+use reverie_core::dreaming::{Effect, Event, Outcome};
+use reverie_core::id::{PeerName, RunId};
+use reverie_core::run::{DreamType, Status, Trigger};
+
+use crate::machine::{Advance, Caller, fresh_run};
+use crate::{Engine, EngineError, Result};
+
+/// An accepted request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scheduled {
+    /// The run that answers it.
+    pub run: RunId,
+    /// Whether it is a new one, and not one that was pending or running already.
+    pub fresh: bool,
+}
+
+/// Why a run was not cancelled.
+#[derive(Debug, thiserror::Error)]
+pub enum NotCancellable {
+    /// There is no such run in the workspace.
+    #[error("no such run")]
+    Unknown,
+    /// It has ended.
+    #[error("the run has ended: {}", .0.as_str())]
+    Ended(Status),
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+/// Why a run was not undone.
+#[derive(Debug, thiserror::Error)]
+pub enum NotUndoable {
+    /// There is no such run in the workspace.
+    #[error("no such run")]
+    Unknown,
+    /// It has not ended.
+    #[error("the run has not ended: {}", .0.as_str())]
+    NotEnded(Status),
+    /// What it changed is past retention.
+    #[error("the record of the run is past retention")]
+    Pruned,
+    /// A dry run changed nothing.
+    #[error("a dry run has nothing to undo")]
+    DryRun,
+    /// The undo of another run is waiting or running.
+    #[error("another undo of this representation is pending: {0}")]
+    Busy(RunId),
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+impl Engine {
+    /// Asks for a dream now. One of the same type that is pending or running already answers it (rule 6).
+    /// Both peers must exist; the caller has checked.
+    pub async fn schedule_dream(
+        &self,
+        workspace: &Workspace,
+        observer: &PeerName,
+        observed: &PeerName,
+        dream_type: DreamType,
+        session: Option<SessionRef>,
+    ) -> Result<Scheduled> {
+        let now = self.now();
+        let representation = self.table.ensure_representation(workspace, observer, observed, now).await?;
+        let id = RunId::new(&representation.id, now, &[&self.ids.uid()]);
+        let mut run = fresh_run(&representation, &id, dream_type, Trigger::Manual, now);
+        run.session = session;
+        self.request(run).await
+    }
+
+    async fn request(&self, run: Run) -> Result<Scheduled> {
+        let event = Event::Request { dream_type: run.dream_type, run: run.id.clone() };
+        let representation = run.representation();
+        let writes = [RunWrite::Create(run.clone())];
+        let advanced = match self.advance(&representation, &event, &writes, Caller::Api).await? {
+            Advance::Done(advanced) => advanced,
+            Advance::Lost | Advance::Gone => {
+                return Err(EngineError::NotFound { what: "representation of", name: run.observed.to_string() });
+            }
+        };
+        for effect in &advanced.effects {
+            match effect {
+                Effect::Accepted { run } => return Ok(Scheduled { run: run.clone(), fresh: true }),
+                Effect::AlreadyThere { run } => return Ok(Scheduled { run: run.clone(), fresh: false }),
+                Effect::Refused { by } => return Err(EngineError::DreamsDisabled(*by)),
+                _ => {}
+            }
+        }
+        Ok(Scheduled { run: run.id, fresh: false })
+    }
+
+    /// Cancels a pending or running dream at once; what a running one has committed stays, and can be undone.
+    pub async fn cancel_dream(&self, workspace: &Workspace, id: &RunId) -> Result<Run, NotCancellable> {
+        loop {
+            let Some(run) = self.run_in(workspace, id).await? else { return Err(NotCancellable::Unknown) };
+            let (event, writes) = match run.status {
+                Status::Pending => (Event::CancelPending { run: id.clone() }, Vec::new()),
+                Status::Running => {
+                    let after = Run { status: Status::Cancelled, ended_at: Some(self.now()), lease_until: None, ..run.clone() };
+                    let event = Event::Ended { run: id.clone(), outcome: Outcome::Cancelled };
+                    (event, vec![RunWrite::Update { before: run.clone(), after }])
+                }
+                ended => return Err(NotCancellable::Ended(ended)),
+            };
+            match self.advance(&run.representation(), &event, &writes, Caller::Api).await? {
+                Advance::Done(_) | Advance::Lost => {
+                    // Somebody may have been faster; what is stored now is the answer.
+                    if let Some(current) = self.run_in(workspace, id).await?
+                        && current.status == Status::Cancelled
+                    {
+                        self.table.drop_checkpoints(id).await.map_err(EngineError::from)?;
+                        return Ok(current);
+                    }
+                }
+                Advance::Gone => return Err(NotCancellable::Unknown),
+            }
+        }
+    }
+
+    /// Asks for a run to be taken back; one that was taken back already is answered with the run that did it.
+    pub async fn undo_dream(&self, workspace: &Workspace, id: &RunId) -> Result<RunId, NotUndoable> {
+        let Some(target) = self.run_in(workspace, id).await? else { return Err(NotUndoable::Unknown) };
+        if !target.status.is_final() {
+            return Err(NotUndoable::NotEnded(target.status));
+        }
+        if target.dream_type == DreamType::DryRun {
+            return Err(NotUndoable::DryRun);
+        }
+        if let Some(by) = target.undone_by {
+            return Ok(by);
+        }
+        if target.pruned_at.is_some() {
+            return Err(NotUndoable::Pruned);
+        }
+        let now = self.now();
+        let Some(representation) = self.representation_in(workspace, &target.representation()).await? else { return Err(NotUndoable::Unknown) };
+        let undo = RunId::new(&representation.id, now, &[&self.ids.uid()]);
+        let mut run = fresh_run(&representation, &undo, DreamType::Undo, Trigger::Manual, now);
+        run.undo_of = Some(id.clone());
+        let scheduled = self.request(run).await?;
+        if scheduled.fresh {
+            return Ok(scheduled.run);
+        }
+        let there = self.table.run(&scheduled.run).await.map_err(EngineError::from)?;
+        if there.is_some_and(|run| run.undo_of.as_ref() == Some(id)) { Ok(scheduled.run) } else { Err(NotUndoable::Busy(scheduled.run)) }
+    }
+
+    /// A run, when it belongs to the workspace.
+    pub(crate) async fn run_in(&self, workspace: &Workspace, id: &RunId) -> Result<Option<Run>> {
+        Ok(self.table.run(id).await?.filter(|run| run.workspace_uid == workspace.uid))
+    }
+}

@@ -1,0 +1,383 @@
+//! Running a dream: its phases, turn by turn, each answer stored before its first effect and each change recorded in
+//! its own transaction (`design.md` section 6).
+//!
+//! A run can stop anywhere and be gone on with: what is committed is in the table, the stored answer is applied again
+//! and never asked for twice, and applying what was applied changes nothing.
+
+use std::time::Duration;
+
+use reverie_aws::table::TableError;
+use reverie_aws::table::changes::Committed;
+use reverie_aws::table::representations::RunWrite;
+use reverie_aws::table::runs::{LEASE, Row, Run};
+use reverie_core::dreaming::{Event, Outcome};
+use reverie_core::id::{ConclusionId, RunId};
+use reverie_core::reasoner::{ReasonerError, ThinkRequest, Thought};
+use reverie_core::run::{Change, DreamType, Phase, Status};
+use reverie_core::settings::Levels;
+use reverie_core::toolbox::{Desk, Limits, Place, Rejection, Step, plan};
+use reverie_core::undo;
+
+use crate::machine::{Advance, Caller};
+use crate::{Engine, EngineError, Result};
+
+/// The most turns of one phase.
+const TURNS: u32 = 12;
+/// How often a phase is tried while its reasoner is not available.
+const ATTEMPTS: u32 = 5;
+/// How often an operation is planned anew because the representation changed under it.
+const REPLANS: u32 = 10;
+
+/// Why a run stops before its end.
+enum Stop {
+    /// It was cancelled, or somebody else has it.
+    Lost,
+    /// Its reasoner gave no answer.
+    Reasoner(ReasonerError),
+    /// Anything else; the message comes back.
+    Engine(EngineError),
+}
+
+impl<E: Into<EngineError>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Self::Engine(error.into())
+    }
+}
+
+/// A run in hand.
+struct Executor<'a> {
+    engine: &'a Engine,
+    /// As it is stored, or will be with the next transaction: its progress may be ahead.
+    run: Run,
+    desk: Desk,
+    card_revision: u64,
+    limits: Limits,
+    /// What the toolbox refused of the last turn, by place: the reasoner may mend it.
+    refused: Vec<(usize, Rejection)>,
+}
+
+pub(crate) fn phases(dream_type: DreamType) -> &'static [Phase] {
+    match dream_type {
+        DreamType::Omni | DreamType::DryRun => &[Phase::Deduction, Phase::Induction],
+        DreamType::CardRefresh => &[Phase::Card],
+        DreamType::Undo => &[Phase::Undo],
+    }
+}
+
+impl Engine {
+    /// Runs a claimed run to its end, or to where it must stop.
+    pub(crate) async fn execute(&self, run: Run) -> Result<()> {
+        tracing::info!(run.id = %run.id, run.dream_type = run.dream_type.as_str(), run.fence = run.fence, "running a dream");
+        let mut executor = match Executor::open(self, run.clone()).await {
+            Ok(Some(executor)) => executor,
+            Ok(None) => return Ok(()),
+            Err(error) => return Err(self.let_go(&run, error).await),
+        };
+        match executor.go().await {
+            Ok(()) | Err(Stop::Lost) => Ok(()),
+            Err(Stop::Engine(error)) => Err(self.let_go(&executor.run, error).await),
+            Err(Stop::Reasoner(error)) => Err(self.let_go(&executor.run, error.into()).await),
+        }
+    }
+
+    /// Gives the lease back, so that the next delivery goes on at once instead of waiting for its end.
+    async fn let_go(&self, run: &Run, error: EngineError) -> EngineError {
+        let after = Run { lease_until: Some(self.now()), ..run.clone() };
+        if let Err(second) = self.table.update_run(run, &after).await {
+            let second: &(dyn std::error::Error + 'static) = &second;
+            tracing::warn!(run.id = %run.id, error = second, "the lease of a stopped run was not given back; it runs out");
+        }
+        error
+    }
+}
+
+impl<'a> Executor<'a> {
+    /// Reads the representation. `None` when it, or its workspace, is gone.
+    async fn open(engine: &'a Engine, run: Run) -> Result<Option<Self>> {
+        let Some(representation) = engine.table.representation(&run.representation()).await? else { return Ok(None) };
+        let Some(workspace) = engine.table.workspace(&representation.workspace).await?.filter(|w| w.uid == representation.workspace_uid) else {
+            return Ok(None);
+        };
+        let deciding = run.session.as_ref().or(representation.state.deciding_session.as_ref());
+        let session = match deciding {
+            Some(deciding) => engine.table.session(&workspace.uid, &deciding.name).await?.filter(|session| session.uid == deciding.uid),
+            None => None,
+        };
+        let levels = Levels { session: session.as_ref().map(|session| &session.configuration), workspace: &workspace.configuration };
+        let limits = Limits { shrink: engine.config.shrink, card_allowed: levels.card_creation(engine.config.defaults) };
+        let mut executor = Self { engine, run, desk: Desk::default(), card_revision: 0, limits, refused: Vec::new() };
+        executor.reload().await?;
+        Ok(Some(executor))
+    }
+
+    /// Reads the representation again, as it is now.
+    async fn reload(&mut self) -> Result<()> {
+        let table = &self.engine.table;
+        let representation = self.run.representation();
+        let card = table.card(&representation).await?;
+        self.card_revision = card.as_ref().map_or(0, |card| card.revision);
+        self.desk = Desk::new(table.all_conclusions(&representation).await?);
+        self.desk.card = card.map(|card| card.entries);
+        self.desk.tombstones = table.tombstones(&representation).await?;
+        self.desk.tombstone_key = self.run.workspace_uid.to_string();
+        if self.run.dream_type == DreamType::DryRun {
+            // What a dry run has done is only in its record.
+            for change in self.changes_of(&self.run.id.clone()).await? {
+                self.desk.apply(&change);
+            }
+        }
+        self.desk.total_at_claim = self.run.total_at_claim;
+        self.desk.removed_unreplaced = self.run.removed_unreplaced;
+        Ok(())
+    }
+
+    async fn go(&mut self) -> Result<(), Stop> {
+        let phases = phases(self.run.dream_type);
+        while let Some(phase) = phases.get(self.run.progress.phase as usize) {
+            let over = match phase {
+                Phase::Undo => self.undo().await.map(|()| true),
+                Phase::Deduction | Phase::Induction | Phase::Card => self.turn(*phase).await,
+            };
+            match over {
+                Ok(true) => self.run.progress = self.run.progress.next_phase(),
+                Ok(false) => self.run.progress = self.run.progress.next_turn(),
+                Err(Stop::Reasoner(error)) => self.reasoner_failed(*phase, error).await?,
+                Err(stop) => return Err(stop),
+            }
+        }
+        self.finish(phases).await
+    }
+
+    /// One turn: the stored answer or a new one, then its operations. Whether the phase is over.
+    async fn turn(&mut self, phase: Phase) -> Result<bool, Stop> {
+        if self.run.progress.phase_turn >= TURNS {
+            self.run.errors.push(format!("{}: ended after {TURNS} turns", phase.as_str()));
+            return Ok(true);
+        }
+        let thought = self.thought(phase).await?;
+        let from = self.run.progress.operation as usize;
+        self.refused.clear();
+        for operation in thought.operations.iter().skip(from) {
+            self.carry_out(operation).await?;
+            self.run.progress = self.run.progress.next_operation();
+        }
+        Ok(thought.done)
+    }
+
+    async fn thought(&mut self, phase: Phase) -> Result<Thought, Stop> {
+        if let Some(stored) = self.engine.table.checkpoint(&self.run.id, self.run.progress.turn).await? {
+            return Ok(stored);
+        }
+        let conclusions: Vec<_> = self.desk.conclusions().values().cloned().collect();
+        let request = ThinkRequest {
+            phase,
+            turn: self.run.progress.phase_turn,
+            observer: &self.run.observer,
+            observed: &self.run.observed,
+            conclusions: &conclusions,
+            card: self.desk.card.as_deref(),
+            card_allowed: self.limits.card_allowed,
+            refused: &self.refused,
+        };
+        let thought = self.engine.reasoner.think(request).await.map_err(Stop::Reasoner)?;
+        let mut after = self.renewed();
+        after.usage += thought.usage;
+        after.attempts = 0;
+        self.run = self.engine.table.store_checkpoint(&self.run, &after, &thought).await?.ok_or(Stop::Lost)?;
+        Ok(thought)
+    }
+
+    /// Carries out one operation; one that the toolbox refuses changes nothing and is noted.
+    async fn carry_out(&mut self, operation: &reverie_core::toolbox::Operation) -> Result<(), Stop> {
+        for _ in 0..REPLANS {
+            let place = Place {
+                run: self.run.id.clone(),
+                at: self.run.started_at.unwrap_or(self.run.created_at),
+                turn: self.run.progress.turn,
+                call: self.run.progress.operation,
+            };
+            let steps = match plan(operation, &self.desk, &self.limits, &place) {
+                Ok(steps) => steps,
+                Err(rejection) => {
+                    self.note(&rejection);
+                    self.refused.push((self.run.progress.operation as usize, rejection));
+                    return Ok(());
+                }
+            };
+            if self.commit_all(steps).await? {
+                return Ok(());
+            }
+            self.reload().await?;
+        }
+        Err(TableError::Conflict.into())
+    }
+
+    fn note(&self, rejection: &Rejection) {
+        // Only the kind: a rejection may quote text.
+        let kind = match rejection {
+            Rejection::Explicit => "explicit",
+            Rejection::Content { .. } => "content",
+            Rejection::Sources { .. } => "sources",
+            Rejection::Unknown(_) => "unknown",
+            Rejection::Itself(_) => "itself",
+            Rejection::Erased => "erased",
+            Rejection::Level(_) => "level",
+            Rejection::Taken(_) => "taken",
+            Rejection::Shrink => "shrink",
+            Rejection::Card(_) => "card",
+        };
+        tracing::info!(run.id = %self.run.id, run.turn = self.run.progress.turn, operation = self.run.progress.operation, rejection = kind, "the toolbox refused an operation");
+    }
+
+    /// Commits steps in order. `false` when the representation has changed under them: plan anew.
+    async fn commit_all(&mut self, steps: Vec<Step>) -> Result<bool, Stop> {
+        for mut step in steps {
+            self.embed(&mut step).await?;
+            let mut after = self.renewed();
+            after.progress = self.run.progress.next_step();
+            let mut desk_card = None;
+            for change in &step.changes {
+                match change {
+                    Change::Created { .. } => after.created_count += 1,
+                    Change::Removed { replaced_by, .. } => {
+                        after.removed_count += 1;
+                        after.removed_unreplaced += u64::from(replaced_by.is_none());
+                    }
+                    Change::Reinforced { .. } => after.reinforced_count += 1,
+                    Change::Card { after: card, .. } => {
+                        after.peer_card_updated = true;
+                        desk_card = Some(card.is_some());
+                    }
+                }
+            }
+            let now = self.engine.now();
+            match self.engine.table.commit_step(&self.run, &after, &step, self.card_revision, now).await? {
+                Committed::Done => {
+                    self.run = after;
+                    self.desk.apply_step(&step);
+                    if let Some(there) = desk_card {
+                        self.card_revision = if there { self.card_revision + 1 } else { 0 };
+                    }
+                }
+                Committed::Lost => return Err(Stop::Lost),
+                Committed::Stale => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Gives new conclusions their vectors.
+    async fn embed(&self, step: &mut Step) -> Result<(), Stop> {
+        for change in &mut step.changes {
+            if let Change::Created { conclusion } = change
+                && conclusion.embedding.is_none()
+            {
+                conclusion.embedding = self.engine.embedder.embed(std::slice::from_ref(&conclusion.content)).await?.pop();
+            }
+        }
+        Ok(())
+    }
+
+    /// The run with its lease renewed.
+    fn renewed(&self) -> Run {
+        Run { lease_until: Some(self.engine.now() + LEASE), ..self.run.clone() }
+    }
+
+    async fn undo(&mut self) -> Result<(), Stop> {
+        let Some(target_id) = self.run.undo_of.clone() else { return Ok(()) };
+        let Some(target) = self.engine.table.run(&target_id).await? else { return Ok(()) };
+        let claimed_at = target.started_at.unwrap_or(target.created_at);
+        for _ in 0..REPLANS {
+            let record = self.changes_of(&target_id).await?;
+            let plan = undo::plan(&record, claimed_at, &self.desk);
+            self.run.conflicts = plan.conflicts;
+            if self.commit_all(plan.steps).await? {
+                return Ok(());
+            }
+            self.reload().await?;
+        }
+        Err(TableError::Conflict.into())
+    }
+
+    /// A run's record as changes. What was erased since cannot be told and is left out.
+    async fn changes_of(&self, run: &RunId) -> Result<Vec<Change>> {
+        let rows = self.engine.table.rows(run).await?;
+        let ids: Vec<ConclusionId> = rows
+            .iter()
+            .filter_map(|row| match row {
+                Row::Created { id, .. } | Row::Removed { id, .. } => Some(id.clone()),
+                Row::Reinforced { .. } | Row::Card { .. } => None,
+            })
+            .collect();
+        let known = self.engine.table.live_or_buried(&ids).await?;
+        let mut planned = std::collections::HashMap::new();
+        let mut changes = Vec::new();
+        for row in rows {
+            match row {
+                Row::Created { id, strength, planned: dry, .. } => {
+                    if let Some(dry) = &dry {
+                        planned.insert(id.clone(), (**dry).clone());
+                    }
+                    let Some(mut conclusion) = dry.map(|dry| *dry).or_else(|| known.get(&id).cloned()) else { continue };
+                    strength.put_on(&mut conclusion);
+                    changes.push(Change::Created { conclusion });
+                }
+                Row::Removed { id, strength, reason, replaced_by, .. } => {
+                    let Some(mut conclusion) = known.get(&id).or_else(|| planned.get(&id)).cloned() else { continue };
+                    strength.put_on(&mut conclusion);
+                    changes.push(Change::Removed { conclusion, reason, replaced_by });
+                }
+                Row::Reinforced { id, before, after } => changes.push(Change::Reinforced { id, before, after }),
+                Row::Card { before, after } => changes.push(Change::Card { before, after }),
+            }
+        }
+        Ok(changes)
+    }
+
+    /// A phase whose reasoner is not available is tried again later, a few times; one that gave junk has failed, and
+    /// what it had committed stays.
+    async fn reasoner_failed(&mut self, phase: Phase, error: ReasonerError) -> Result<(), Stop> {
+        if matches!(error, ReasonerError::Transient(_)) && self.run.attempts + 1 < ATTEMPTS {
+            let after = Run { attempts: self.run.attempts + 1, ..self.run.clone() };
+            self.run = self.engine.table.update_run(&self.run, &after).await?.ok_or(Stop::Lost)?;
+            let wait = Duration::from_secs(1 << self.run.attempts.min(10));
+            tracing::warn!(run.id = %self.run.id, phase = phase.as_str(), attempts = self.run.attempts, "the reasoner is not available; the run waits");
+            return Err(Stop::Engine(EngineError::Later(wait)));
+        }
+        tracing::warn!(run.id = %self.run.id, phase = phase.as_str(), error = &error as &dyn std::error::Error, "a phase failed");
+        self.run.errors.push(format!("{}: {error}", phase.as_str()));
+        self.run.failed_phases.push(phase);
+        self.run.attempts = 0;
+        self.run.progress = self.run.progress.next_phase();
+        Ok(())
+    }
+
+    async fn finish(&mut self, phases: &[Phase]) -> Result<(), Stop> {
+        let failed = self.run.failed_phases.len() >= phases.len();
+        let (status, outcome) = if failed { (Status::Failed, Outcome::Failed) } else { (Status::Completed, Outcome::Completed) };
+        let after = Run { status, ended_at: Some(self.engine.now()), lease_until: None, ..self.run.clone() };
+        let mut writes = vec![RunWrite::Update { before: self.run.clone(), after }];
+        if let Some(target) = &self.run.undo_of
+            && !failed
+            && let Some(before) = self.engine.table.run(target).await?
+        {
+            let after = Run { undone_by: Some(self.run.id.clone()), ..before.clone() };
+            writes.push(RunWrite::Update { before, after });
+        }
+        let event = Event::Ended { run: self.run.id.clone(), outcome };
+        match self.engine.advance(&self.run.representation(), &event, &writes, Caller::Handler).await? {
+            Advance::Done(_) => {}
+            Advance::Lost | Advance::Gone => return Err(Stop::Lost),
+        }
+        self.engine.table.drop_checkpoints(&self.run.id).await?;
+        tracing::info!(
+            run.id = %self.run.id,
+            run.status = status.as_str(),
+            created.count = self.run.created_count,
+            removed.count = self.run.removed_count,
+            reinforced.count = self.run.reinforced_count,
+            "a dream ended"
+        );
+        Ok(())
+    }
+}

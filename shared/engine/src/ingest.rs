@@ -1,0 +1,290 @@
+//! Ingest: messages past a session's cursor become conclusions (`design.md` section 5).
+//!
+//! One batch at a time: derive once, store the answer, apply it in units that are each one transaction, move the
+//! cursor. Whatever stops half-way is gone on with by the next delivery, and a replay changes nothing: ids of
+//! conclusions come from the batch and the place in it, and applied units are marked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use reverie_aws::table::messages::{Answer, Cursor};
+use reverie_aws::table::sessions::{Member, Session};
+use reverie_aws::table::units::{Applied, Source, UNIT, Unit};
+use reverie_aws::table::workspaces::Workspace;
+use reverie_core::conclusion::{Conclusion, Level, Origin, SessionRef, Support, merge_support};
+use reverie_core::dreaming::{Event, step};
+use reverie_core::id::{ConclusionId, PeerName, RepresentationId, Seq, SessionName, SessionUid, WorkspaceName, digest};
+use reverie_core::message::Message;
+use reverie_core::reasoner::{DeriveRequest, Derived, Statement};
+use reverie_core::run::Strength;
+use reverie_core::settings::{Levels, observed};
+use reverie_core::text::normalise;
+use reverie_core::time::Time;
+
+use crate::letters::{IngestLetter, parse};
+use crate::machine::Caller;
+use crate::{Engine, EngineError, Result};
+
+/// The most tokens of one batch; its first message always fits.
+const BATCH_TOKENS: u32 = 1024;
+/// The most messages of one batch.
+const BATCH_MESSAGES: u64 = 100;
+/// How long one delivery works before it hands the rest on: well under the function's timeout.
+const SLICE: Duration = Duration::from_secs(45);
+/// The longest wait between two attempts at a batch that fails.
+const MAX_BACKOFF: Duration = Duration::from_secs(600);
+
+impl Engine {
+    /// Handles one message of the ingest queue. An error leaves everything in place for the next delivery.
+    pub async fn handle_ingest(&self, body: &str) -> Result<()> {
+        match parse(body)? {
+            IngestLetter::Session { workspace, session, uid } => self.ingest_session(&workspace, &session, &uid).await,
+            IngestLetter::Representation { id } => self.ensure_timer(&id).await,
+        }
+    }
+
+    async fn ingest_session(&self, workspace: &WorkspaceName, name: &SessionName, uid: &SessionUid) -> Result<()> {
+        let Some(workspace) = self.table.workspace(workspace).await? else { return Ok(()) };
+        let Some(session) = self.table.session(&workspace.uid, name).await?.filter(|session| session.uid == *uid) else { return Ok(()) };
+        let started = self.now();
+        let mut noticed = Seq(0);
+        loop {
+            let Some(state) = self.table.session_state(uid).await?.filter(|state| state.alive) else { return Ok(()) };
+            let cursor = self.table.cursor(uid).await?;
+            if cursor.seq >= state.last_seq {
+                if !state.queued || self.table.caught_up(&workspace.uid, uid, state.last_seq).await? {
+                    return Ok(());
+                }
+                continue;
+            }
+            if self.now().since(started) > SLICE {
+                return self.wake(&workspace.name, name, uid, state.last_seq, Some(&format!("c{}", cursor.seq))).await;
+            }
+            let batch = self.batch(uid, cursor.seq.next(), state.last_seq).await?;
+            let members = self.table.members(uid).await?;
+            if noticed < state.last_seq {
+                self.notice_activity(&workspace, &members, &batch).await?;
+                noticed = state.last_seq;
+            }
+            let answer = match self.answer(&workspace, &session, &members, &batch).await {
+                Ok(answer) => answer,
+                Err(error) => return Err(self.back_off(uid, &cursor, error).await),
+            };
+            match self.apply(&workspace, &session, &members, &answer).await {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                Err(error @ EngineError::Embed(_)) => return Err(self.back_off(uid, &cursor, error).await),
+                Err(error) => return Err(error),
+            }
+            self.table.advance_cursor(uid, &answer).await?;
+        }
+    }
+
+    /// The next batch: messages from `first`, at most 1,024 tokens, the first always.
+    async fn batch(&self, session: &SessionUid, first: Seq, last: Seq) -> Result<Vec<Message>> {
+        let last = last.min(Seq(first.0 + BATCH_MESSAGES - 1));
+        let mut tokens = 0_u32;
+        let mut batch = self.table.messages(session, first, last).await?;
+        let fits = batch
+            .iter()
+            .take_while(|message| {
+                let before = tokens;
+                tokens = tokens.saturating_add(message.tokens);
+                before == 0 || tokens <= BATCH_TOKENS
+            })
+            .count();
+        batch.truncate(fits);
+        Ok(batch)
+    }
+
+    /// Activity of a peer, whatever its session's settings, puts off the dreams about it (rule 3). Timers of observers
+    /// who are not in the session look when they fire.
+    async fn notice_activity(&self, workspace: &Workspace, members: &[Member], batch: &[Message]) -> Result<()> {
+        let senders: BTreeSet<&PeerName> = batch.iter().map(|message| &message.peer).collect();
+        for sender in senders {
+            for observer in observers(members, sender) {
+                let id = RepresentationId::of(&workspace.uid, observer, sender);
+                if self.table.representation(&id).await?.is_some_and(|found| found.state.timer.is_some() || found.state.idle_waiting) {
+                    self.advance(&id, &Event::Activity, &[], Caller::Handler).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The batch's answer: the stored one, or a new one, stored before anything is done with it.
+    async fn answer(&self, workspace: &Workspace, session: &Session, members: &[Member], batch: &[Message]) -> Result<Answer> {
+        let (Some(first), Some(last)) = (batch.first().map(|m| m.seq), batch.last().map(|m| m.seq)) else {
+            return Err(EngineError::NotFound { what: "batch of session", name: session.name.to_string() });
+        };
+        if let Some(stored) = self.table.answer(&session.uid, first).await? {
+            return Ok(stored);
+        }
+        let reasoned = self.reasoned(workspace, session, members, batch).await?;
+        let mut senders: Vec<PeerName> = reasoned.iter().map(|message| message.peer.clone()).collect();
+        senders.sort();
+        senders.dedup();
+        let derived = if reasoned.is_empty() {
+            Derived::default()
+        } else {
+            self.reasoner.derive(DeriveRequest { messages: &reasoned, observed: &senders }).await?
+        };
+        let answer = Answer { first, last, at: self.now(), derived };
+        self.table.store_answer(&session.uid, &answer).await?;
+        // Another delivery may have been faster: what is stored is what counts.
+        Ok(self.table.answer(&session.uid, first).await?.unwrap_or(answer))
+    }
+
+    /// The messages of the batch whose senders are observed and which are to be reasoned over.
+    async fn reasoned(&self, workspace: &Workspace, session: &Session, members: &[Member], batch: &[Message]) -> Result<Vec<Message>> {
+        let senders: BTreeSet<&PeerName> = batch.iter().map(|message| &message.peer).collect();
+        let peers = self.table.find_peers(&workspace.uid, senders).await?;
+        let levels = Levels { session: Some(&session.configuration), workspace: &workspace.configuration };
+        let wanted = |message: &&Message| {
+            let peer = peers.get(&message.peer).and_then(reverie_aws::table::peers::Peer::observe_me);
+            let member = members.iter().find(|member| member.peer == message.peer).and_then(|member| member.config.observe_me);
+            observed(member, peer) && levels.reasoning(message.configuration.as_ref(), peer, self.config.defaults).value
+        };
+        Ok(batch.iter().filter(wanted).cloned().collect())
+    }
+
+    /// Applies an answer for every observer. `false` when session or workspace went meanwhile.
+    async fn apply(&self, workspace: &Workspace, session: &Session, members: &[Member], answer: &Answer) -> Result<bool> {
+        let mut by_peer: BTreeMap<&PeerName, Vec<(usize, &Statement)>> = BTreeMap::new();
+        for (place, statement) in answer.derived.statements.iter().enumerate() {
+            by_peer.entry(&statement.about).or_default().push((place, statement));
+        }
+        for (about, statements) in by_peer {
+            for observer in observers(members, about) {
+                for (part, chunk) in statements.chunks(UNIT).enumerate() {
+                    let unit = format!("{}.{part}", digest(&[observer.as_str(), about.as_str()]));
+                    if !self.apply_unit(workspace, session, answer, (observer, about), &unit, chunk).await? {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    async fn apply_unit(
+        &self,
+        workspace: &Workspace,
+        session: &Session,
+        answer: &Answer,
+        (observer, about): (&PeerName, &PeerName),
+        unit: &str,
+        statements: &[(usize, &Statement)],
+    ) -> Result<bool> {
+        let session_ref = SessionRef { uid: session.uid.clone(), name: session.name.clone() };
+        let arrivals = self.arrivals(&session.uid, answer).await?;
+        let distinct = fold(statements);
+        let texts: Vec<String> = distinct.iter().map(|(_, statement)| statement.content.clone()).collect();
+        let mut embeddings = None;
+        loop {
+            let representation = self.table.ensure_representation(workspace, observer, about, self.now()).await?;
+            let known = self.table.known(&representation.id, &workspace.uid, &session.uid, &texts).await?;
+            let (mut created, mut reinforced) = (Vec::new(), Vec::new());
+            for (place, (origin, statement)) in distinct.iter().enumerate() {
+                let support = vec![Support { session: session.uid.clone(), messages: statement.messages.clone() }];
+                let heard = statement.messages.iter().filter_map(|seq| arrivals.get(seq)).max();
+                if known.erased.get(&place).is_some_and(|erased| heard.is_none_or(|heard| heard <= erased)) {
+                    continue;
+                }
+                if let Some(holder) = known.holders.get(&place) {
+                    let before = Strength::of(holder);
+                    let mut after = before.clone();
+                    after.times_derived += 1;
+                    merge_support(&mut after.support, &support);
+                    reinforced.push((holder.id.clone(), before, after));
+                    continue;
+                }
+                if embeddings.is_none() {
+                    embeddings = Some(self.embedder.embed(&texts).await?);
+                }
+                let seed = [session.uid.as_str(), &answer.first.to_string(), &origin.to_string()];
+                created.push(Conclusion {
+                    id: ConclusionId::placed(&representation.id, answer.at, *origin, &seed),
+                    content: statement.content.clone(),
+                    level: Level::Explicit,
+                    session: Some(session_ref.clone()),
+                    created_at: answer.at,
+                    event_at: statement.event_at,
+                    times_derived: 1,
+                    sources: Vec::new(),
+                    support,
+                    pattern: None,
+                    origin: Origin::Deriver,
+                    embedding: embeddings.as_ref().and_then(|all| all.get(place).cloned()),
+                });
+            }
+            if created.is_empty() && reinforced.is_empty() {
+                return Ok(true);
+            }
+            let event = Event::Concluded { explicit: created.len() as u64, session: Some(session_ref.clone()) };
+            let Some(view) = self.view(&representation, &event).await? else { return Ok(false) };
+            let now = self.now();
+            let (next, effects) = step(&representation.state, &self.timings, &view, &event, now);
+            let source = Some(Source { session: &session.uid, first: answer.first, unit });
+            let unit = Unit { workspace, representation: &representation, next: &next, created: &created, reinforced: &reinforced, source };
+            match self.table.apply_unit(&unit, now).await? {
+                Applied::Now => {
+                    self.perform(&representation, &effects, Caller::Handler).await;
+                    return Ok(true);
+                }
+                Applied::Before => {
+                    // The delivery that applied it may have died before it set the timer.
+                    self.ensure_timer(&representation.id).await?;
+                    return Ok(true);
+                }
+                Applied::Gone => return Ok(false),
+                Applied::Stale => {}
+            }
+        }
+    }
+
+    /// When the batch's messages arrived: tombstones ask.
+    async fn arrivals(&self, session: &SessionUid, answer: &Answer) -> Result<BTreeMap<Seq, Time>> {
+        let messages = self.table.messages(session, answer.first, answer.last).await?;
+        Ok(messages.into_iter().map(|message| (message.seq, message.arrived_at)).collect())
+    }
+
+    /// Notes that the batch after the cursor failed, and how long to wait: nothing else moves.
+    async fn back_off(&self, session: &SessionUid, cursor: &Cursor, error: EngineError) -> EngineError {
+        let cause: &(dyn std::error::Error + 'static) = &error;
+        tracing::warn!(session.uid = %session, batch.first = cursor.seq.0 + 1, failures = cursor.failures + 1, error = cause, "a batch failed");
+        match self.table.note_failure(session, cursor).await {
+            Ok(()) => {
+                let wait = Duration::from_secs(1).saturating_mul(1 << cursor.failures.min(10)).min(MAX_BACKOFF);
+                EngineError::Later(wait)
+            }
+            Err(_) => error,
+        }
+    }
+}
+
+/// Who observes a peer: itself, and the members who observe others.
+fn observers<'a>(members: &'a [Member], observed: &'a PeerName) -> Vec<&'a PeerName> {
+    let others = members.iter().filter(|member| member.observes_others() && member.peer != *observed).map(|member| &member.peer);
+    std::iter::once(observed).chain(others).collect()
+}
+
+/// Statements with equal normalised text as one, with the messages of all; each with the place of the first.
+fn fold(statements: &[(usize, &Statement)]) -> Vec<(usize, Statement)> {
+    let mut folded: Vec<(usize, Statement)> = Vec::new();
+    let mut by_text: BTreeMap<String, usize> = BTreeMap::new();
+    for (place, statement) in statements {
+        let text = normalise(&statement.content);
+        if let Some(at) = by_text.get(&text) {
+            let first = &mut folded[*at].1;
+            first.messages.extend(&statement.messages);
+            first.messages.sort_unstable();
+            first.messages.dedup();
+            first.event_at = first.event_at.max(statement.event_at);
+        } else {
+            by_text.insert(text, folded.len());
+            folded.push((*place, (*statement).clone()));
+        }
+    }
+    folded
+}

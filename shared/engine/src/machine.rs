@@ -1,0 +1,288 @@
+//! The dreaming machine at work: reads what it wants to know, lets it decide, writes what it decided in one
+//! transaction, and carries out the effects.
+//!
+//! Effects come after the commit and may get lost; the due index brings back what they should have caused. They are
+//! therefore logged when they fail, never an error of the call that caused them.
+
+use std::error::Error;
+
+use reverie_aws::table::TableError;
+use reverie_aws::table::activity::Activity;
+use reverie_aws::table::representations::{Representation, RunWrite};
+use reverie_aws::table::runs::{LEASE, Run};
+use reverie_aws::table::workspaces::Workspace;
+use reverie_core::conclusion::SessionRef;
+use reverie_core::dreaming::{Effect, Event, State, View, step};
+use reverie_core::id::{RepresentationId, RunId};
+use reverie_core::run::{DreamType, Status, Trigger, Usage};
+use reverie_core::settings::{Decided, Levels};
+use reverie_core::time::Time;
+
+use crate::letters::schedule_name;
+use crate::{Engine, Result};
+
+/// How often a change is tried again when somebody else changed the state first.
+const ATTEMPTS: u32 = 50;
+
+/// Who calls: only ingest and the executor talk to the scheduler (`design.md` section 4, "On AWS").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Caller {
+    /// The API: timers are set by a wake-up to ingest.
+    Api,
+    /// Ingest, executor, reconciler.
+    Handler,
+}
+
+/// What became of an event.
+#[derive(Debug)]
+pub(crate) struct Advanced {
+    /// The representation, with the machine's state after the event.
+    pub(crate) representation: Representation,
+    /// What the machine wanted done.
+    pub(crate) effects: Vec<Effect>,
+    /// The run that was claimed, as it was written.
+    pub(crate) claimed: Option<Run>,
+}
+
+/// What came of trying.
+#[derive(Debug)]
+pub(crate) enum Advance {
+    /// The event is dealt with.
+    Done(Box<Advanced>),
+    /// A run that was to change with it is no longer what it was.
+    Lost,
+    /// The representation or its workspace is gone.
+    Gone,
+}
+
+impl Engine {
+    /// What the machine has to know besides its state. `None` when the workspace is gone.
+    pub(crate) async fn view(&self, representation: &Representation, event: &Event) -> Result<Option<View>> {
+        let Some(workspace) = self.table.workspace(&representation.workspace).await? else { return Ok(None) };
+        if workspace.uid != representation.workspace_uid {
+            return Ok(None);
+        }
+        let deciding = match event {
+            Event::Concluded { session, .. } => session.as_ref(),
+            _ => representation.state.deciding_session.as_ref(),
+        };
+        let mut view = View::of(self.dreaming_enabled(&workspace, deciding).await?);
+        let activity = self.table.activity(&workspace.uid, &representation.observed).await?;
+        if matches!(event, Event::Look { .. })
+            && let Some(activity) = &activity
+        {
+            view.ingest_lagging = self.lags(activity).await?;
+        }
+        view.last_activity = activity.map(|activity| activity.at);
+        for (dream_type, run) in &representation.state.pending {
+            if let Some(session) = self.table.run(run).await?.and_then(|run| run.session) {
+                view.manual_enabled.insert(*dream_type, self.dreaming_enabled(&workspace, Some(&session)).await?);
+            }
+        }
+        Ok(Some(view))
+    }
+
+    /// Whether the session of the activity has messages that ingest has not come to. Batches that back off are no lag.
+    pub(crate) async fn lags(&self, activity: &Activity) -> Result<bool> {
+        let cursor = self.table.cursor(&activity.session).await?;
+        let alive = self.table.session_state(&activity.session).await?.is_some_and(|state| state.alive);
+        Ok(alive && cursor.failures == 0 && cursor.seq < activity.seq)
+    }
+
+    /// Whether dreams are on for a session's settings; a session that is gone has none.
+    pub(crate) async fn dreaming_enabled(&self, workspace: &Workspace, deciding: Option<&SessionRef>) -> Result<Decided<bool>> {
+        let session = match deciding {
+            Some(deciding) => self.table.session(&workspace.uid, &deciding.name).await?.filter(|session| session.uid == deciding.uid && session.is_active),
+            None => None,
+        };
+        let levels = Levels { session: session.as_ref().map(|session| &session.configuration), workspace: &workspace.configuration };
+        Ok(levels.dreaming(self.config.defaults))
+    }
+
+    /// Puts an event to a representation's machine and writes what it decides. `runs` change with it, in the same
+    /// transaction; a run to be created is written only when the machine accepts it.
+    pub(crate) async fn advance(
+        &self,
+        id: &RepresentationId,
+        event: &Event,
+        runs: &[RunWrite],
+        caller: Caller,
+    ) -> Result<Advance> {
+        for _ in 0..ATTEMPTS {
+            let Some(representation) = self.table.representation(id).await? else { return Ok(Advance::Gone) };
+            let Some(mut view) = self.view(&representation, event).await? else { return Ok(Advance::Gone) };
+            // A request's own session decides whether it is allowed.
+            for write in runs {
+                if let RunWrite::Create(Run { dream_type, session: Some(session), .. }) = write
+                    && let Some(workspace) = self.table.workspace(&representation.workspace).await?
+                {
+                    view.manual_enabled.insert(*dream_type, self.dreaming_enabled(&workspace, Some(session)).await?);
+                }
+            }
+            let now = self.now();
+            let (next, effects) = step(&representation.state, &self.timings, &view, event, now);
+            let (writes, claimed) = self.run_writes(&representation, &next, &effects, runs, now).await?;
+            if next == representation.state && writes.is_empty() {
+                let representation = Representation { state: next, ..representation };
+                return Ok(Advance::Done(Box::new(Advanced { representation, effects, claimed })));
+            }
+            match self.table.save_representation(&representation, &next, &writes, now).await {
+                Ok(()) => {
+                    let representation = Representation { state: next, revision: representation.revision + 1, ..representation };
+                    self.perform(&representation, &effects, caller).await;
+                    return Ok(Advance::Done(Box::new(Advanced { representation, effects, claimed })));
+                }
+                Err(TableError::Condition(_)) => {
+                    if self.any_lost(runs).await? {
+                        return Ok(Advance::Lost);
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(TableError::Conflict.into())
+    }
+
+    /// Whether a run that the caller wants to change has been changed by somebody else.
+    async fn any_lost(&self, runs: &[RunWrite]) -> Result<bool> {
+        for write in runs {
+            if let RunWrite::Update { before, .. } = write {
+                let current = self.table.run(&before.id).await?;
+                if current.is_none_or(|run| run.fence != before.fence || run.status != before.status) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    async fn run_writes(
+        &self,
+        representation: &Representation,
+        next: &State,
+        effects: &[Effect],
+        given: &[RunWrite],
+        now: Time,
+    ) -> Result<(Vec<RunWrite>, Option<Run>)> {
+        let accepted = |run: &RunId| effects.iter().any(|effect| matches!(effect, Effect::Accepted { run: id } if id == run));
+        let mut writes: Vec<RunWrite> = given
+            .iter()
+            .filter(|write| match write {
+                RunWrite::Create(run) => accepted(&run.id),
+                RunWrite::Update { .. } => true,
+            })
+            .cloned()
+            .collect();
+        let mut claimed = None;
+        for effect in effects {
+            match effect {
+                Effect::Claim { run, dream_type, trigger } => {
+                    let found = self.table.run(run).await?;
+                    let before = found.clone().unwrap_or_else(|| fresh_run(representation, run, *dream_type, *trigger, now));
+                    let mut after = before.clone();
+                    after.status = Status::Running;
+                    after.started_at = Some(now);
+                    after.fence = before.fence + 1;
+                    after.lease_until = Some(now + LEASE);
+                    after.total_at_claim = representation.live;
+                    claimed = Some(after.clone());
+                    writes.push(if found.is_some() { RunWrite::Update { before, after } } else { RunWrite::Create(after) });
+                }
+                Effect::DropPending { run } => {
+                    if let Some(before) = self.table.run(run).await? {
+                        let after = Run { status: Status::Cancelled, ended_at: Some(now), lease_until: None, ..before.clone() };
+                        writes.push(RunWrite::Update { before, after });
+                    }
+                }
+                _ => {}
+            }
+        }
+        debug_assert!(claimed.is_none() || next.running.is_some());
+        Ok((writes, claimed))
+    }
+
+    /// Carries out what the machine wants done with schedules and queues. What fails is logged; the reconciler repairs.
+    pub(crate) async fn perform(&self, representation: &Representation, effects: &[Effect], caller: Caller) {
+        let id = &representation.id;
+        let mut timer_changed = false;
+        // Create first, then delete: a timer that is replaced never leaves a gap.
+        for effect in effects {
+            let done = match effect {
+                Effect::Schedule { generation, at } if caller == Caller::Handler => self.set_timer(id, *generation, *at).await,
+                Effect::Enqueue { run } => self.send_start(run, representation.revision, None).await,
+                Effect::Schedule { .. } | Effect::Unschedule { .. } => {
+                    timer_changed |= caller == Caller::Api;
+                    Ok(())
+                }
+                _ => Ok(()),
+            };
+            log(id, done);
+        }
+        for effect in effects {
+            if let Effect::Unschedule { generation } = effect
+                && caller == Caller::Handler
+            {
+                log(id, self.schedules.delete(&schedule_name(id, *generation)).await.map_err(Into::into));
+            }
+        }
+        if timer_changed {
+            log(id, self.wake_timer(id, representation.revision).await);
+        }
+    }
+
+    /// Makes the schedule of a representation's timer be there, as its state says.
+    pub(crate) async fn ensure_timer(&self, id: &RepresentationId) -> Result<()> {
+        if let Advance::Done(advanced) = self.advance(id, &Event::SettingsChanged, &[], Caller::Handler).await?
+            && let Some(timer) = &advanced.representation.state.timer
+        {
+            self.set_timer(id, timer.generation, timer.scheduled_for).await?;
+        }
+        Ok(())
+    }
+
+    /// Schedules the look of a generation; what is due already is looked at now.
+    async fn set_timer(&self, id: &RepresentationId, generation: u64, at: Time) -> Result<()> {
+        if at <= self.now() { self.send_look(id, generation, None).await } else { self.schedule(id, generation, at).await }
+    }
+}
+
+fn log(id: &RepresentationId, done: Result<()>) {
+    if let Err(error) = done {
+        let error: &(dyn Error + 'static) = &error;
+        tracing::warn!(representation.id = %id, error, "a queue or schedule call failed; the reconciler will repeat it");
+    }
+}
+
+/// A run that nobody has stored yet.
+pub(crate) fn fresh_run(representation: &Representation, id: &RunId, dream_type: DreamType, trigger: Trigger, now: Time) -> Run {
+    Run {
+        id: id.clone(),
+        workspace_uid: representation.workspace_uid.clone(),
+        observer: representation.observer.clone(),
+        observed: representation.observed.clone(),
+        dream_type,
+        trigger,
+        status: Status::Pending,
+        created_at: now,
+        started_at: None,
+        ended_at: None,
+        created_count: 0,
+        removed_count: 0,
+        reinforced_count: 0,
+        peer_card_updated: false,
+        pruned_at: None,
+        usage: Usage::default(),
+        errors: Vec::new(),
+        failed_phases: Vec::new(),
+        undo_of: None,
+        undone_by: None,
+        conflicts: Vec::new(),
+        session: None,
+        fence: 0,
+        lease_until: None,
+        progress: Default::default(),
+        total_at_claim: 0,
+        removed_unreplaced: 0,
+        attempts: 0,
+    }
+}

@@ -1,0 +1,101 @@
+//! The reconciler: every few minutes it looks at what is due, whatever happened to queues and schedules.
+//!
+//! It re-queues what was lost, fires what should have fired, and frees what died. A bounded number of items per kind
+//! and shard, oldest first; each is looked at by a message of its own, so that one that fails starves nobody.
+
+use reverie_aws::table::TableError;
+use reverie_aws::table::due::DueKind;
+use reverie_aws::table::runs::{LEASE, Run};
+use reverie_core::dreaming::Event;
+use reverie_core::id::RepresentationId;
+use reverie_core::run::Status;
+
+use crate::machine::Caller;
+use crate::{Engine, Result};
+
+/// How many items of one shard a tick looks at.
+const PER_SHARD: usize = 25;
+
+/// What a tick did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Sessions whose wake-up was sent again.
+    pub sessions: usize,
+    /// Representations that were sent a look, or whose settings were looked at.
+    pub representations: usize,
+    /// Runs that were sent a message again.
+    pub runs: usize,
+    /// Items that could not be dealt with; they stay due.
+    pub failed: usize,
+}
+
+impl Engine {
+    /// One tick.
+    pub async fn reconcile(&self) -> Result<Report> {
+        let now = self.now();
+        // Names the tick in deduplication ids: what was sent before and got lost is sent again.
+        let tick = format!("t{}", now.micros());
+        let mut report = Report::default();
+        for work in self.table.due_sessions(now, PER_SHARD).await? {
+            let sent = match self.table.session_state(&work.uid).await? {
+                Some(state) => self.wake(&work.workspace, &work.session, &work.uid, state.last_seq, Some(&tick)).await,
+                None => Ok(()),
+            };
+            report.count(sent, |report| &mut report.sessions);
+        }
+        for representation in self.table.due_representations(DueKind::Timer, now, PER_SHARD).await? {
+            let generation = representation.state.timer.as_ref().map_or(0, |timer| timer.generation);
+            let sent = self.send_look(&representation.id, generation, Some(&tick)).await;
+            report.count(sent, |report| &mut report.representations);
+        }
+        for representation in self.table.due_representations(DueKind::Disabled, now, PER_SHARD).await? {
+            let looked = self.look_at_settings(&representation.id).await;
+            report.count(looked, |report| &mut report.representations);
+        }
+        for run in self.table.due_runs(now, PER_SHARD).await? {
+            let sent = self.nudge(&run, &tick).await;
+            report.count(sent, |report| &mut report.runs);
+        }
+        if report != Report::default() {
+            tracing::info!(sessions = report.sessions, representations = report.representations, runs = report.runs, failed = report.failed, "reconciled");
+        }
+        Ok(report)
+    }
+
+    /// Sees whether dreams are on again, and comes back later if not.
+    async fn look_at_settings(&self, id: &RepresentationId) -> Result<()> {
+        self.advance(id, &Event::SettingsChanged, &[], Caller::Handler).await?;
+        let Some(representation) = self.table.representation(id).await? else { return Ok(()) };
+        let state = representation.state.clone();
+        match self.table.save_representation(&representation, &state, &[], self.now()).await {
+            // Whoever changed it has set its next look.
+            Ok(()) | Err(TableError::Condition(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Frees the leases of an executor that is known to be dead: of the only process there is.
+    pub async fn release_leases(&self) -> Result<usize> {
+        let now = self.now();
+        let mut released = 0;
+        for run in self.table.due_runs(now + LEASE, usize::MAX).await? {
+            if run.status == Status::Running && run.lease_until.is_some_and(|until| until > now) {
+                let after = Run { lease_until: Some(now), ..run.clone() };
+                released += usize::from(self.table.update_run(&run, &after).await?.is_some());
+            }
+        }
+        Ok(released)
+    }
+}
+
+impl Report {
+    fn count(&mut self, done: Result<()>, counter: impl Fn(&mut Self) -> &mut usize) {
+        match done {
+            Ok(()) => *counter(self) += 1,
+            Err(error) => {
+                self.failed += 1;
+                tracing::warn!(error = &error as &dyn std::error::Error, "an item could not be reconciled; it stays due");
+            }
+        }
+    }
+}

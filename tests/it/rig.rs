@@ -1,0 +1,255 @@
+//! The world that tests run in: the real router, engine, table and queues on embedded storage, with a clock that
+//! tests move and a layer that injects what the embedded engine hides (`design.md` section 10).
+
+#![allow(dead_code, reason = "each test module uses its part of the rig")]
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use http::{Request, StatusCode, header};
+use reverie_aws::table::{Table, create_table};
+use reverie_core::config::Config;
+use reverie_core::id::IdSource;
+use reverie_core::offline::{NgramEmbedder, Offline};
+use reverie_core::ports::{Clock, QueueName};
+use reverie_core::reasoner::{Embedder, Reasoner};
+use reverie_core::time::Time;
+use reverie_engine::{Engine, EngineParts};
+use reverie_local::embedded::{Storage, client};
+use reverie_local::queue::LocalQueues;
+use serde_json::Value;
+use tower::ServiceExt as _;
+
+pub(crate) mod faults;
+pub(crate) mod reasoner;
+
+pub(crate) use faults::{Fault, Faults};
+pub(crate) use reasoner::Scripted;
+
+/// 2026-01-01T00:00:00Z.
+pub(crate) const START: Time = Time::from_seconds(1_767_225_600);
+/// The visibility timeout of deliveries.
+const VISIBILITY: Duration = Duration::from_secs(120);
+
+/// A clock that stands still until it is moved.
+#[derive(Debug)]
+pub(crate) struct TestClock(Mutex<Time>);
+
+impl Clock for TestClock {
+    fn now(&self) -> Time {
+        *self.0.lock().unwrap()
+    }
+}
+
+/// Ids that count: the same run of a test gives the same ids.
+#[derive(Debug, Default)]
+pub(crate) struct TestIds(AtomicU64);
+
+impl IdSource for TestIds {
+    fn random(&self) -> u128 {
+        // Spread over all characters of a uid, so that a test that cuts one short notices.
+        let number = u128::from(self.0.fetch_add(1, Ordering::Relaxed) + 1);
+        number.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835) >> 2
+    }
+}
+
+/// One process of Reverie, and what outlives it.
+pub(crate) struct Rig {
+    pub(crate) clock: Arc<TestClock>,
+    pub(crate) faults: Faults,
+    pub(crate) queues: Arc<LocalQueues>,
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) app: Router,
+    storage: Storage,
+    ids: Arc<TestIds>,
+    reasoner: Arc<dyn Reasoner>,
+    embedder: Arc<dyn Embedder>,
+    config: Config,
+}
+
+/// Settings under which tests run: the documented defaults, with a threshold that small fixtures reach.
+pub(crate) fn config() -> Config {
+    Config { threshold: 5, ..Config::default() }
+}
+
+impl Rig {
+    /// With the offline reasoner and no faults.
+    pub(crate) async fn new() -> Self {
+        Self::with(config(), Arc::new(Offline), Faults::none()).await
+    }
+
+    /// With settings and a reasoner of one's own.
+    pub(crate) async fn with(config: Config, reasoner: Arc<dyn Reasoner>, faults: Faults) -> Self {
+        let clock = Arc::new(TestClock(Mutex::new(START)));
+        let storage = Storage::memory().unwrap();
+        create_table(&storage.client(), "reverie").await.unwrap();
+        let queues = Arc::new(LocalQueues::memory(Arc::clone(&clock) as Arc<dyn Clock>).unwrap());
+        let ids = Arc::new(TestIds::default());
+        let embedder: Arc<dyn Embedder> = Arc::new(NgramEmbedder::default());
+        Self::assemble(clock, storage, queues, ids, reasoner, embedder, config, faults)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the parts of a process")]
+    fn assemble(
+        clock: Arc<TestClock>,
+        storage: Storage,
+        queues: Arc<LocalQueues>,
+        ids: Arc<TestIds>,
+        reasoner: Arc<dyn Reasoner>,
+        embedder: Arc<dyn Embedder>,
+        config: Config,
+        faults: Faults,
+    ) -> Self {
+        let table = Arc::new(Table::new(client(faults.wrap(storage.connector())), "reverie"));
+        let ports = Arc::new(faults::FaultyPorts::new(Arc::clone(&queues), faults.clone()));
+        let engine = Arc::new(Engine::new(EngineParts {
+            table: Arc::clone(&table),
+            queues: Arc::clone(&ports) as _,
+            schedules: ports as _,
+            reasoner: Arc::new(faults::FaultyReasoner::new(Arc::clone(&reasoner), faults.clone())),
+            embedder: Arc::clone(&embedder),
+            clock: Arc::clone(&clock) as _,
+            ids: Arc::clone(&ids) as _,
+            config: config.clone(),
+        }));
+        let app = reverie_http::router(reverie_http::App {
+            table,
+            engine: Arc::clone(&engine),
+            clock: Arc::clone(&clock) as _,
+            ids: Arc::clone(&ids) as _,
+            config: Arc::new(config.clone()),
+        });
+        Self { clock, faults, queues, engine, app, storage, ids, reasoner, embedder, config }
+    }
+
+    /// The process dies and another one starts on the same storage and queues, without faults; time goes on until every
+    /// lease and visibility timeout of the dead one has run out.
+    pub(crate) fn restart(self) -> Self {
+        let Self { clock, storage, queues, ids, reasoner, embedder, config, .. } = self;
+        let rig = Self::assemble(clock, storage, queues, ids, reasoner, embedder, config, Faults::none());
+        rig.pass(VISIBILITY + Duration::from_secs(1));
+        rig
+    }
+
+    /// The same storage under other settings, as after a deployment.
+    pub(crate) fn reconfigure(self, config: Config) -> Self {
+        let Self { clock, storage, queues, ids, reasoner, embedder, faults, .. } = self;
+        Self::assemble(clock, storage, queues, ids, reasoner, embedder, config, faults)
+    }
+
+    pub(crate) fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    /// Lets time pass, and nothing else happen.
+    pub(crate) fn pass(&self, by: Duration) {
+        let mut now = self.clock.0.lock().unwrap();
+        *now = *now + by;
+    }
+
+    /// Lets time pass, then lets everything happen that is due.
+    pub(crate) async fn advance(&self, by: Duration) {
+        self.pass(by);
+        self.settle().await;
+    }
+
+    /// Fires due schedules and handles messages until nothing can be received. Gives the number of failed deliveries.
+    pub(crate) async fn settle(&self) -> usize {
+        let mut failures = 0;
+        loop {
+            self.queues.tick().await.unwrap();
+            let mut received = false;
+            for queue in [QueueName::Ingest, QueueName::Dreams] {
+                let Some(delivery) = self.queues.receive(queue, VISIBILITY).await.unwrap() else { continue };
+                received = true;
+                let handled = match queue {
+                    QueueName::Ingest => self.engine.handle_ingest(&delivery.body).await,
+                    QueueName::Dreams => self.engine.handle_dream(&delivery.body).await,
+                };
+                match handled {
+                    Ok(()) => self.queues.delete(queue, &delivery.receipt).await.unwrap(),
+                    Err(error) => {
+                        failures += 1;
+                        if self.faults.is_dead() {
+                            return failures;
+                        }
+                        let wait = error.retry_after().unwrap_or(Duration::from_secs(1));
+                        self.queues.change_visibility(queue, &delivery.receipt, wait.max(Duration::from_secs(1))).await.unwrap();
+                    }
+                }
+            }
+            if !received {
+                return failures;
+            }
+        }
+    }
+
+    /// Calls the API; the body of the answer is `Null` when it is empty.
+    pub(crate) async fn call(&self, method: &str, path: &str, body: Option<Value>) -> (StatusCode, Value) {
+        let request = Request::builder().method(method).uri(path).header(header::CONTENT_TYPE, "application/json");
+        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
+        self.send(request.body(body).unwrap()).await
+    }
+
+    /// Calls the API with a request of one's own.
+    pub(crate) async fn send(&self, request: Request<Body>) -> (StatusCode, Value) {
+        let response = self.app.clone().oneshot(request).await.unwrap();
+        let status = response.status();
+        let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
+        (status, body)
+    }
+
+    /// Calls the API and expects success.
+    pub(crate) async fn ok(&self, method: &str, path: &str, body: Option<Value>) -> Value {
+        let (status, answer) = self.call(method, path, body).await;
+        assert!(status.is_success(), "{method} {path}: {status} {answer}");
+        answer
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Value {
+        self.ok("GET", path, None).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Value {
+        self.ok("POST", path, Some(body)).await
+    }
+
+    /// The conclusions of `observer` about `observed`, oldest first.
+    pub(crate) async fn conclusions(&self, workspace: &str, observer: &str, observed: &str) -> Vec<Value> {
+        let mut all = Vec::new();
+        for page in 1.. {
+            let path = format!("/v3/workspaces/{workspace}/conclusions/list?size=100&reverse=true&page={page}");
+            let filters = serde_json::json!({"filters": {"observer_id": observer, "observed_id": observed}});
+            let answer = self.post(&path, filters).await;
+            all.extend(answer["items"].as_array().unwrap().clone());
+            if all.len() >= answer["total"].as_u64().unwrap() as usize {
+                break;
+            }
+        }
+        all
+    }
+
+    /// Their texts.
+    pub(crate) async fn texts(&self, workspace: &str, observer: &str, observed: &str) -> Vec<String> {
+        let all = self.conclusions(workspace, observer, observed).await;
+        all.iter().map(|conclusion| conclusion["content"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Everything that the table holds, ordered, without what differs between two runs that did the same: see
+    /// [`Rig::fingerprint`].
+    pub(crate) async fn items(&self) -> Vec<Value> {
+        faults::scan(&self.storage).await
+    }
+
+    /// Everything that the table holds, as text to compare.
+    ///
+    /// Left out are fences, revisions, leases and times that say when something was written, not what: a run that was
+    /// interrupted takes longer and has more of them.
+    pub(crate) async fn fingerprint(&self) -> String {
+        faults::fingerprint(self.items().await)
+    }
+}
