@@ -206,6 +206,14 @@ fn representation_of(id: &str) -> Option<RepresentationId> {
 }
 
 impl ConclusionId {
+    /// An id inside `representation` whose ids of the same millisecond sort by `place`, modulo 4,096.
+    pub fn placed(representation: &RepresentationId, at: Time, place: usize, seed: &[&str]) -> Self {
+        let mut id = member(representation, at, seed);
+        id.truncate(MEMBER_CHARS - 8);
+        let place = (place % 4096) as u128;
+        Self(format!("{id}{}{}", encode(place, 2), encode(hash(seed), 6)))
+    }
+
     /// An id inside `representation`, determined by the time (milliseconds) and the seed.
     pub fn new(representation: &RepresentationId, at: Time, seed: &[&str]) -> Self {
         Self(member(representation, at, seed))
@@ -322,6 +330,9 @@ mod tests {
         let early = ConclusionId::new(&representation, Time::from_seconds(10), &["z"]);
         let late = ConclusionId::new(&representation, Time::from_seconds(11), &["a"]);
         assert!(early < late);
+        let placed = |place| ConclusionId::placed(&representation, Time::from_seconds(10), place, &["s"]);
+        assert!(placed(1) < placed(2) && placed(2) < placed(70));
+        assert_eq!(ConclusionId::parse(placed(5).as_str()), Some(placed(5)));
         assert_eq!(
             ConclusionId::parse(early.as_str()).map(|id| id.representation()),
             Some(representation)
