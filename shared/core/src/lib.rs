@@ -15,3 +15,4 @@ pub mod settings;
 pub mod text;
 pub mod time;
 pub mod toolbox;
+pub mod undo;

@@ -143,6 +143,8 @@ impl RemovalReason {
 pub struct Strength {
     /// How often it was derived.
     pub times_derived: u32,
+    /// The latest event time of all that it rests on: a later restatement makes it current again.
+    pub event_at: Time,
     /// The conclusions it follows from.
     pub sources: Vec<ConclusionId>,
     /// The messages it rests on.
@@ -154,9 +156,18 @@ impl Strength {
     pub fn of(conclusion: &Conclusion) -> Self {
         Self {
             times_derived: conclusion.times_derived,
+            event_at: conclusion.event_at,
             sources: conclusion.sources.clone(),
             support: conclusion.support.clone(),
         }
+    }
+
+    /// Gives a conclusion these values.
+    pub fn put_on(&self, conclusion: &mut Conclusion) {
+        conclusion.times_derived = self.times_derived;
+        conclusion.event_at = self.event_at;
+        conclusion.sources.clone_from(&self.sources);
+        conclusion.support.clone_from(&self.support);
     }
 }
 
