@@ -136,27 +136,28 @@ pub(crate) fn enter(list: &str, created_at: Time, tie: &str, attributes: &[(&str
 impl Table {
     /// The ties of one page of a list, and the list's total. Reads the rows up to the end of the page, and no entity.
     pub(crate) async fn list(&self, list: &str, paging: Paging) -> Result<Page<String>> {
-        let counters = self.query(Query::of(list).prefix("N#"));
-        let rows = self.query(
-            Query::of(list)
-                .prefix("R#")
-                .reverse(paging.reverse)
-                .limit(paging.offset().saturating_add(paging.size)),
-        );
-        let (counters, rows) = tokio::try_join!(counters, rows)?;
         let mut total = 0;
-        for counter in counters {
+        for counter in self.query(Query::of(list).prefix("N#")).await? {
             total += from_item::<Counter>(counter)?.count;
         }
+        let total = usize::try_from(total).unwrap_or(0);
+        if paging.offset() >= total {
+            return Ok(Page {
+                items: Vec::new(),
+                total,
+            });
+        }
+        let rows = Query::of(list)
+            .prefix("R#")
+            .reverse(paging.reverse)
+            .limit(paging.offset() + paging.size);
+        let rows = self.query(rows).await?;
         let items = rows
             .iter()
             .skip(paging.offset())
             .filter_map(|row| Key::of(row).sk.splitn(3, '#').nth(2).map(str::to_owned))
             .collect();
-        Ok(Page {
-            items,
-            total: usize::try_from(total).unwrap_or(0),
-        })
+        Ok(Page { items, total })
     }
 }
 
