@@ -125,13 +125,19 @@ impl Rig {
         Self { clock, faults, queues, engine, app, storage, ids, reasoner, embedder, config }
     }
 
-    /// The process dies and another one starts on the same storage and queues, without faults; time goes on until every
-    /// lease and visibility timeout of the dead one has run out.
-    pub(crate) fn restart(self) -> Self {
+    /// The process dies and another one starts on the same storage and queues, without faults. As at the start of
+    /// `serve`, it frees the messages and leases of its dead predecessor.
+    pub(crate) async fn restart(self) -> Self {
         let Self { clock, storage, queues, ids, reasoner, embedder, config, .. } = self;
+        queues.release_in_flight().await.unwrap();
         let rig = Self::assemble(clock, storage, queues, ids, reasoner, embedder, config, Faults::none());
-        rig.pass(VISIBILITY + Duration::from_secs(1));
+        rig.engine.release_leases().await.unwrap();
         rig
+    }
+
+    /// The next ids are the same in every rig that calls this at the same point.
+    pub(crate) fn fix_ids(&self) {
+        self.ids.0.store(1_000_000, Ordering::Relaxed);
     }
 
     /// The same storage under other settings, as after a deployment.

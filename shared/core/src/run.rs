@@ -97,6 +97,8 @@ pub enum Phase {
     Deduction,
     /// Patterns.
     Induction,
+    /// The one phase of a card refresh: the card alone.
+    Card,
     /// The one phase of an undo run.
     Undo,
 }
@@ -107,6 +109,7 @@ impl Phase {
         match self {
             Self::Deduction => "deduction",
             Self::Induction => "induction",
+            Self::Card => "card",
             Self::Undo => "undo",
         }
     }

@@ -195,6 +195,7 @@ impl Engine {
                     let before = Strength::of(holder);
                     let mut after = before.clone();
                     after.times_derived += 1;
+                    after.event_at = before.event_at.max(statement.event_at);
                     merge_support(&mut after.support, &support);
                     reinforced.push((holder.id.clone(), before, after));
                     continue;

@@ -92,11 +92,13 @@ pub(crate) fn strengthen(id: &ConclusionId, before: &Strength, after: &Strength)
         Clause::Set("times_derived", n(after.times_derived)),
         Clause::Set("sources", to_value(&after.sources)?),
         Clause::Set("support", to_value(&after.support)?),
+        Clause::Set("event_at", n(after.event_at.micros())),
     ];
     let unchanged = vec![
         Condition::Equals("times_derived", n(before.times_derived)),
         Condition::Equals("sources", to_value(&before.sources)?),
         Condition::Equals("support", to_value(&before.support)?),
+        Condition::Equals("event_at", n(before.event_at.micros())),
     ];
     Ok(Write::update(live(id), clauses).when(Condition::All(unchanged)))
 }
