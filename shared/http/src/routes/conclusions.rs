@@ -1,0 +1,301 @@
+//! Conclusions: create, list, query, get, delete.
+
+use std::collections::{BTreeMap, HashMap};
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use http::StatusCode;
+use reverie_aws::table::conclusions::Window;
+use reverie_aws::table::lists::{Page, Paging};
+use reverie_aws::table::representations::Representation;
+use reverie_aws::table::workspaces::Workspace;
+use reverie_core::conclusion::SessionRef;
+use reverie_core::id::{ConclusionId, PeerName, RepresentationId, SessionName};
+use reverie_core::text::estimate_tokens;
+use reverie_engine::NewConclusion;
+
+use super::representation::distance;
+use crate::app::App;
+use crate::call::Call;
+use crate::error::Error;
+use crate::filter::{self, Conclusions, single};
+use crate::page::{Body, paging};
+use crate::validate::{Node, Problems};
+use crate::wire::ConclusionBody;
+
+/// The most conclusions of one POST.
+const MAX_CONCLUSIONS: usize = 100;
+/// The most characters of a conclusion.
+const MAX_CONTENT: usize = 65_535;
+/// The most tokens of a conclusion.
+const MAX_TOKENS: u32 = 8_192;
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/v3/workspaces/{workspace_id}/conclusions", post(create))
+        .route("/v3/workspaces/{workspace_id}/conclusions/list", post(list))
+        .route("/v3/workspaces/{workspace_id}/conclusions/query", post(query))
+        .route(
+            "/v3/workspaces/{workspace_id}/conclusions/{conclusion_id}",
+            get(one).delete(remove),
+        )
+}
+
+/// A conclusion as it is sent: names not yet known to exist.
+#[derive(Debug)]
+struct Stated {
+    content: String,
+    observer: String,
+    observed: String,
+    session: Option<String>,
+}
+
+fn stated(node: &Node, problems: &mut Problems) -> Option<Stated> {
+    let place = node.at("content");
+    let content = place.text(problems, 1, MAX_CONTENT);
+    if content
+        .as_deref()
+        .is_some_and(|text| estimate_tokens(text) > MAX_TOKENS)
+    {
+        place.refuse(problems, &format!("content has more than {MAX_TOKENS} tokens"));
+    }
+    let observer = node.at("observer_id").text(problems, 0, usize::MAX);
+    let observed = node.at("observed_id").text(problems, 0, usize::MAX);
+    let session = node.at("session_id").given();
+    let session = session.and_then(|node| node.text(problems, 0, usize::MAX));
+    Some(Stated {
+        content: content?,
+        observer: observer?,
+        observed: observed?,
+        session,
+    })
+}
+
+async fn create(State(app): State<App>, call: Call) -> Result<Response, Error> {
+    let mut problems = Problems::default();
+    let body = call.body();
+    let body = body.required(&mut problems);
+    // `observations` is the contract's alias.
+    let list = body.at("conclusions").given();
+    let list = list
+        .or_else(|| body.at("observations").given())
+        .unwrap_or_else(|| body.at("conclusions"));
+    let nodes = list.list(&mut problems, 1, MAX_CONCLUSIONS);
+    let stated: Option<Vec<_>> = nodes
+        .into_iter()
+        .map(|node| {
+            node.fields(&mut problems)
+                .then(|| stated(&node, &mut problems))
+                .flatten()
+        })
+        .collect();
+    let stated = problems.finish(stated)?;
+    let workspace = app.workspace(&call).await?;
+    let known = Known::of(&app, &workspace, &stated).await?;
+    let new = stated
+        .into_iter()
+        .map(|stated| {
+            Ok(NewConclusion {
+                observer: known.peer(&stated.observer, &workspace)?,
+                observed: known.peer(&stated.observed, &workspace)?,
+                content: stated.content,
+                session: match stated.session {
+                    Some(name) => Some(known.session(&name, &workspace)?),
+                    None => None,
+                },
+            })
+        })
+        .collect::<Result<_, Error>>()?;
+    let found = app.engine.create_conclusions(&workspace, new).await?;
+    let bodies: Vec<_> = found
+        .into_iter()
+        .map(|found| ConclusionBody::of(found.conclusion, &found.observer, &found.observed))
+        .collect();
+    Ok((StatusCode::CREATED, Json(bodies)).into_response())
+}
+
+/// The peers and sessions that stated conclusions name, as far as they exist.
+struct Known {
+    peers: HashMap<PeerName, reverie_aws::table::peers::Peer>,
+    sessions: BTreeMap<SessionName, SessionRef>,
+}
+
+impl Known {
+    async fn of(app: &App, workspace: &Workspace, stated: &[Stated]) -> Result<Self, Error> {
+        let names = stated.iter().flat_map(|stated| [&stated.observer, &stated.observed]);
+        let names: Vec<_> = names.filter_map(|name| PeerName::parse(name).ok()).collect();
+        let peers = app.table.find_peers(&workspace.uid, &names).await?;
+        let mut sessions = BTreeMap::new();
+        for name in stated.iter().filter_map(|stated| stated.session.as_deref()) {
+            let Ok(name) = SessionName::parse(name) else { continue };
+            if !sessions.contains_key(&name) {
+                let uid = app.session(workspace, &name).await?.uid;
+                sessions.insert(name.clone(), SessionRef { uid, name });
+            }
+        }
+        Ok(Self { peers, sessions })
+    }
+
+    fn peer(&self, name: &str, workspace: &Workspace) -> Result<PeerName, Error> {
+        let known = PeerName::parse(name).ok().filter(|name| self.peers.contains_key(name));
+        known.ok_or_else(|| Error::no_peer(name, workspace.name.as_str()))
+    }
+
+    fn session(&self, name: &str, workspace: &Workspace) -> Result<SessionRef, Error> {
+        let known = SessionName::parse(name)
+            .ok()
+            .and_then(|name| self.sessions.get(&name).cloned());
+        known.ok_or_else(|| Error::no_session(name, workspace.name.as_str()))
+    }
+}
+
+async fn list(State(app): State<App>, call: Call) -> Result<Response, Error> {
+    let mut problems = Problems::default();
+    let body = call.body();
+    let filters = filter::read(&body.optional(&mut problems), &mut problems);
+    let paging = paging(&call.query(), &mut problems);
+    problems.finish(Some(()))?;
+    let wanted = Conclusions::read(filters)?;
+    let workspace = app.workspace(&call).await?;
+    let page = found(&app, &workspace, &wanted, paging).await?;
+    Ok(Body::of(page, paging).into_response())
+}
+
+/// The representations of a workspace whose conclusions can be wanted.
+async fn representations(app: &App, workspace: &Workspace, wanted: &Conclusions) -> Result<Vec<Representation>, Error> {
+    let name = |wanted| single(wanted).map(PeerName::parse);
+    let one = match (name(&wanted.observer), name(&wanted.observed)) {
+        (Some(Err(_)), _) | (_, Some(Err(_))) => return Ok(Vec::new()),
+        (Some(Ok(observer)), Some(Ok(observed))) => {
+            let id = RepresentationId::of(&workspace.uid, &observer, &observed);
+            return Ok(app.table.representation(&id).await?.into_iter().collect());
+        }
+        (_, observed) => observed.and_then(Result::ok),
+    };
+    let mut all = app.table.representations(&workspace.uid, one.as_ref()).await?;
+    all.retain(|found| wanted.in_representation(found.observer.as_str(), found.observed.as_str()));
+    Ok(all)
+}
+
+/// A page of the wanted conclusions, newest first unless reversed. Of a single representation that is wanted whole,
+/// only what precedes the end of the page is read.
+async fn found(
+    app: &App,
+    workspace: &Workspace,
+    wanted: &Conclusions,
+    paging: Paging,
+) -> Result<Page<ConclusionBody>, Error> {
+    let representations = representations(app, workspace, wanted).await?;
+    if let ([one], true) = (representations.as_slice(), wanted.whole_representations()) {
+        let total = usize::try_from(one.live).unwrap_or(usize::MAX);
+        let limit = paging.offset().saturating_add(paging.size);
+        if paging.offset() >= total {
+            let items = Vec::new();
+            return Ok(Page { items, total });
+        }
+        let window = Window {
+            newest_first: !paging.reverse,
+            limit,
+        };
+        let conclusions = app.table.conclusions(&one.id, window).await?;
+        let items = conclusions
+            .into_iter()
+            .skip(paging.offset())
+            .map(|conclusion| ConclusionBody::of(conclusion, &one.observer, &one.observed))
+            .collect();
+        return Ok(Page { items, total });
+    }
+    let mut all = Vec::new();
+    if let Some(ids) = wanted.ids() {
+        let by_id = app.table.conclusions_by_id(&ids).await?;
+        for conclusion in by_id.into_values() {
+            let representation = conclusion.id.representation();
+            if let Some(found) = representations.iter().find(|found| found.id == representation) {
+                all.push((conclusion, found));
+            }
+        }
+    } else {
+        for representation in &representations {
+            let conclusions = app.table.all_conclusions(&representation.id).await?;
+            all.extend(conclusions.into_iter().map(|conclusion| (conclusion, representation)));
+        }
+    }
+    all.retain(|(conclusion, _)| wanted.matches(conclusion));
+    all.sort_by(|(a, _), (b, _)| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
+    let page = paging.of(all);
+    Ok(page.map(|(conclusion, found)| ConclusionBody::of(conclusion, &found.observer, &found.observed)))
+}
+
+async fn query(State(app): State<App>, call: Call) -> Result<Json<Vec<ConclusionBody>>, Error> {
+    let mut problems = Problems::default();
+    let body = call.body();
+    let body = body.required(&mut problems);
+    let text = body.at("query").text(&mut problems, 0, usize::MAX);
+    let top_k = body.at("top_k").given();
+    let top_k = top_k.map_or(Some(10), |node| node.count(&mut problems, 100));
+    let far = body.at("distance").given();
+    let far = far.and_then(|node| node.share(&mut problems));
+    let filters = filter::read(&body, &mut problems);
+    let (text, top_k) = problems.finish(text.zip(top_k))?;
+    let wanted = Conclusions::read(filters)?;
+    let (Some(observer), Some(observed)) = (single(&wanted.observer), single(&wanted.observed)) else {
+        let detail = "Filters must name one observer and one observed peer";
+        return Err(Error::refused(StatusCode::UNPROCESSABLE_ENTITY, detail));
+    };
+    let workspace = app.workspace(&call).await?;
+    let (Ok(observer), Ok(observed)) = (PeerName::parse(observer), PeerName::parse(observed)) else {
+        return Ok(Json(Vec::new()));
+    };
+    let representation = RepresentationId::of(&workspace.uid, &observer, &observed);
+    // What else is wanted is looked at after the search, which then must go on to the end.
+    let reach = if wanted.whole_representations() {
+        top_k
+    } else {
+        usize::MAX
+    };
+    let nearest = app
+        .engine
+        .query_conclusions(&representation, &text, reach, distance(far))
+        .await?;
+    let bodies = nearest
+        .into_iter()
+        .filter(|conclusion| wanted.matches(conclusion))
+        .take(top_k)
+        .map(|conclusion| ConclusionBody::of(conclusion, &observer, &observed))
+        .collect();
+    Ok(Json(bodies))
+}
+
+fn none(id: &str, workspace: &Workspace) -> Error {
+    let detail = format!(
+        "Document {id} not found or does not belong to workspace {}",
+        workspace.name
+    );
+    Error::not_found(detail)
+}
+
+async fn one(State(app): State<App>, call: Call) -> Result<Json<ConclusionBody>, Error> {
+    let workspace = app.workspace(&call).await?;
+    let text = call.text("conclusion_id");
+    let id = ConclusionId::parse(text).ok_or_else(|| none(text, &workspace))?;
+    let found = app.engine.conclusion(&workspace, &id).await?;
+    let found = found.ok_or_else(|| none(text, &workspace))?;
+    Ok(Json(ConclusionBody::of(
+        found.conclusion,
+        &found.observer,
+        &found.observed,
+    )))
+}
+
+async fn remove(State(app): State<App>, call: Call) -> Result<StatusCode, Error> {
+    let workspace = app.workspace(&call).await?;
+    let text = call.text("conclusion_id");
+    let id = ConclusionId::parse(text).ok_or_else(|| none(text, &workspace))?;
+    if app.engine.delete_conclusion(&workspace, &id).await? {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(none(text, &workspace))
+    }
+}

@@ -1,0 +1,204 @@
+//! Messages of a session: post, list, get, update.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use http::StatusCode;
+use reverie_aws::table::lists::{Page, Paging};
+use reverie_aws::table::sessions::Session;
+use reverie_aws::table::workspaces::Workspace;
+use reverie_core::id::{MessageId, PeerName, Seq, SessionName, WorkspaceName};
+use reverie_engine::NewMessage;
+
+use crate::app::App;
+use crate::call::Call;
+use crate::error::Error;
+use crate::filter;
+use crate::given;
+use crate::page::{Body, paging};
+use crate::validate::{Node, Problems};
+use crate::wire::{MessageBody, Place};
+
+/// The most messages of one POST.
+const MAX_MESSAGES: usize = 100;
+/// The most characters of a message.
+const MAX_CONTENT: usize = 25_000;
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route(
+            "/v3/workspaces/{workspace_id}/sessions/{session_id}/messages",
+            post(create),
+        )
+        .route(
+            "/v3/workspaces/{workspace_id}/sessions/{session_id}/messages/",
+            post(create),
+        )
+        .route(
+            "/v3/workspaces/{workspace_id}/sessions/{session_id}/messages/list",
+            post(list),
+        )
+        .route(
+            "/v3/workspaces/{workspace_id}/sessions/{session_id}/messages/{message_id}",
+            get(one).put(update),
+        )
+}
+
+fn new_message(node: &Node, problems: &mut Problems) -> Option<NewMessage> {
+    let content = node.at("content").text(problems, 0, MAX_CONTENT);
+    let peer = node.at("peer_id").name(problems, PeerName::parse);
+    let created_at = node.at("created_at").given();
+    let metadata = given::metadata(node, problems).unwrap_or_default();
+    let configuration = given::message(node, problems);
+    let created_at = created_at.and_then(|node| node.time(problems));
+    Some(NewMessage {
+        peer: peer?,
+        content: content?,
+        metadata,
+        configuration,
+        created_at,
+    })
+}
+
+async fn create(State(app): State<App>, call: Call) -> Result<Response, Error> {
+    let mut problems = Problems::default();
+    let workspace = call.new_name(&mut problems, "workspace_id", WorkspaceName::parse);
+    let session = call.new_name(&mut problems, "session_id", SessionName::parse);
+    let body = call.body();
+    let nodes = body
+        .required(&mut problems)
+        .at("messages")
+        .list(&mut problems, 1, MAX_MESSAGES);
+    let messages: Option<Vec<_>> = nodes
+        .into_iter()
+        .map(|node| {
+            node.fields(&mut problems)
+                .then(|| new_message(&node, &mut problems))
+                .flatten()
+        })
+        .collect();
+    let ((workspace, session), messages) = problems.finish(workspace.zip(session).zip(messages))?;
+    let posted = app.engine.post_messages(&workspace, &session, messages).await?;
+    let place = Place {
+        workspace: &posted.workspace.name,
+        session: &posted.session.name,
+        uid: &posted.session.uid,
+    };
+    let messages: Vec<_> = posted
+        .messages
+        .into_iter()
+        .map(|message| MessageBody::of(message, place))
+        .collect();
+    Ok((StatusCode::CREATED, Json(messages)).into_response())
+}
+
+/// Workspace and session that the path names.
+async fn place(app: &App, call: &Call) -> Result<(Workspace, Session), Error> {
+    let workspace = app.workspace(call).await?;
+    let session = app.session(&workspace, &call.session()?).await?;
+    Ok((workspace, session))
+}
+
+/// The sequence numbers of a page of `total` messages, as (first, last); none when the page is beyond the end.
+fn range(total: u64, paging: Paging) -> Option<(Seq, Seq)> {
+    let offset = u64::try_from(paging.offset()).ok()?;
+    let size = u64::try_from(paging.size).ok()?;
+    let left = total.checked_sub(offset).filter(|left| *left > 0)?;
+    let count = size.min(left);
+    Some(if paging.reverse {
+        (Seq(left - count + 1), Seq(left))
+    } else {
+        (Seq(offset + 1), Seq(offset + count))
+    })
+}
+
+async fn list(State(app): State<App>, call: Call) -> Result<Response, Error> {
+    let mut problems = Problems::default();
+    let body = call.body();
+    let filters = filter::read(&body.optional(&mut problems), &mut problems);
+    let paging = paging(&call.query(), &mut problems);
+    problems.finish(Some(()))?;
+    filter::none("messages", filters)?;
+    let (workspace, session) = place(&app, &call).await?;
+    let state = app.table.session_state(&session.uid).await?;
+    let total = state.map_or(0, |state| state.last_seq.0);
+    let mut messages = match range(total, paging) {
+        Some((first, last)) => app.table.messages(&session.uid, first, last).await?,
+        None => Vec::new(),
+    };
+    if paging.reverse {
+        messages.reverse();
+    }
+    let place = Place {
+        workspace: &workspace.name,
+        session: &session.name,
+        uid: &session.uid,
+    };
+    let page = Page {
+        items: messages,
+        total: usize::try_from(total).unwrap_or(usize::MAX),
+    };
+    Ok(Body::of(page.map(|message| MessageBody::of(message, place)), paging).into_response())
+}
+
+fn no_message(id: &str) -> Error {
+    Error::not_found(format!("Message with ID {id} not found"))
+}
+
+async fn read(app: &App, call: &Call) -> Result<(Workspace, Session, reverie_core::message::Message), Error> {
+    let (workspace, session) = place(app, call).await?;
+    let id = call.text("message_id");
+    let seq = MessageId::seq_in(&session.uid, id).ok_or_else(|| no_message(id))?;
+    let message = app.table.message(&session.uid, seq).await?;
+    let message = message.ok_or_else(|| no_message(id))?;
+    Ok((workspace, session, message))
+}
+
+fn shown(workspace: &Workspace, session: &Session, message: reverie_core::message::Message) -> Json<MessageBody> {
+    let place = Place {
+        workspace: &workspace.name,
+        session: &session.name,
+        uid: &session.uid,
+    };
+    Json(MessageBody::of(message, place))
+}
+
+async fn one(State(app): State<App>, call: Call) -> Result<Json<MessageBody>, Error> {
+    let (workspace, session, message) = read(&app, &call).await?;
+    Ok(shown(&workspace, &session, message))
+}
+
+async fn update(State(app): State<App>, call: Call) -> Result<Json<MessageBody>, Error> {
+    let mut problems = Problems::default();
+    let body = call.body();
+    let metadata = given::metadata(&body.required(&mut problems), &mut problems);
+    problems.finish(Some(()))?;
+    let (workspace, session, mut message) = read(&app, &call).await?;
+    if let Some(metadata) = metadata {
+        app.table
+            .set_message_metadata(&session.uid, message.seq, &metadata)
+            .await?;
+        message.metadata = metadata;
+    }
+    Ok(shown(&workspace, &session, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_of_messages_is_a_range_of_sequence_numbers() {
+        let of = |total, page, size, reverse| {
+            range(total, Paging { page, size, reverse }).map(|(first, last)| (first.0, last.0))
+        };
+        assert_eq!(of(5, 1, 2, false), Some((1, 2)));
+        assert_eq!(of(5, 3, 2, false), Some((5, 5)));
+        assert_eq!(of(5, 4, 2, false), None);
+        assert_eq!(of(5, 1, 2, true), Some((4, 5)));
+        assert_eq!(of(5, 3, 2, true), Some((1, 1)));
+        assert_eq!(of(0, 1, 50, true), None);
+        assert_eq!(of(5, usize::MAX, 100, false), None);
+    }
+}

@@ -1,0 +1,69 @@
+//! Workspaces: get or create, list, update.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{post, put};
+use axum::{Json, Router};
+use http::StatusCode;
+use reverie_core::id::WorkspaceName;
+
+use crate::app::App;
+use crate::call::Call;
+use crate::error::Error;
+use crate::filter;
+use crate::given::{Level, given};
+use crate::page::{Body, paging};
+use crate::validate::Problems;
+use crate::wire::WorkspaceBody;
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/v3/workspaces", post(get_or_create))
+        .route("/v3/workspaces/list", post(list))
+        .route("/v3/workspaces/{workspace_id}", put(update))
+}
+
+/// 201 for what was created, 200 for what was there.
+pub(crate) fn created(created: bool) -> StatusCode {
+    if created { StatusCode::CREATED } else { StatusCode::OK }
+}
+
+async fn get_or_create(State(app): State<App>, call: Call) -> Result<Response, Error> {
+    let mut problems = Problems::default();
+    let body = call.body();
+    let body = body.required(&mut problems);
+    // `name` is the contract's alias.
+    let id = body.at("id").given().unwrap_or_else(|| {
+        let name = body.at("name").given();
+        name.unwrap_or_else(|| body.at("id"))
+    });
+    let name = id.name(&mut problems, WorkspaceName::parse);
+    let given = given(&body, &mut problems, Level::Sections);
+    let name = problems.finish(name)?;
+    let (workspace, new) = app
+        .table
+        .get_or_create_workspace(&name, given, &*app.ids, app.now())
+        .await?;
+    Ok((created(new), Json(WorkspaceBody::from(workspace))).into_response())
+}
+
+async fn list(State(app): State<App>, call: Call) -> Result<Response, Error> {
+    let mut problems = Problems::default();
+    let body = call.body();
+    let filters = filter::read(&body.optional(&mut problems), &mut problems);
+    let paging = paging(&call.query(), &mut problems);
+    problems.finish(Some(()))?;
+    filter::none("workspaces", filters)?;
+    let page = app.table.workspaces(paging).await?.map(WorkspaceBody::from);
+    Ok(Body::of(page, paging).into_response())
+}
+
+async fn update(State(app): State<App>, call: Call) -> Result<Json<WorkspaceBody>, Error> {
+    let mut problems = Problems::default();
+    let name = call.new_name(&mut problems, "workspace_id", WorkspaceName::parse);
+    let body = call.body();
+    let given = given(&body.required(&mut problems), &mut problems, Level::Sections);
+    let name = problems.finish(name)?;
+    let workspace = app.table.update_workspace(&name, given, &*app.ids, app.now()).await?;
+    Ok(Json(workspace.into()))
+}
