@@ -1,0 +1,87 @@
+//! The program's commands.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::{Parser, Subcommand};
+use reverie_core::config::Config;
+use tracing_subscriber::EnvFilter;
+
+use crate::runtime::{self, Foundation, Handlers, Options, Running};
+
+mod demo;
+mod dreams;
+mod import;
+mod screen;
+mod serve;
+mod waiting;
+
+/// Memory for AI agents that tidies itself while nobody is looking.
+#[derive(Debug, Parser)]
+#[command(name = "reverie", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run everything on this machine: API, ingest, dreams, timers.
+    Serve(serve::Arguments),
+    /// Feed a file of conversations through the API; doing it twice changes nothing.
+    Import(import::Arguments),
+    /// Show the main job on a short conversation: messages in, a dream, its history, an undo.
+    Demo(demo::Arguments),
+}
+
+/// Puts the handlers on what they stand on.
+pub type Compose = fn(&Foundation) -> Handlers;
+
+/// Runs the program with the arguments of the process.
+pub fn run(compose: Compose) -> anyhow::Result<()> {
+    match Arguments::parse().command {
+        Command::Serve(arguments) => serve::run(arguments, compose),
+        Command::Import(arguments) => import::run(arguments, compose),
+        Command::Demo(arguments) => demo::run(arguments, compose),
+    }
+}
+
+/// Logs go to standard error as JSON lines, as `RUST_LOG` says, else from `level` on.
+fn log(level: &str) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    tracing_subscriber::fmt()
+        .json()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .init();
+}
+
+/// The settings, from the environment.
+fn config() -> anyhow::Result<Config> {
+    Ok(Config::read(|name| std::env::var(name).ok())?)
+}
+
+/// A Reverie in this process, for commands that are themselves clients of it.
+struct InProcess {
+    tokio: tokio::runtime::Runtime,
+    running: Running,
+}
+
+impl InProcess {
+    fn start(data_dir: PathBuf, port: u16, config: Config, compose: Compose) -> anyhow::Result<Self> {
+        let tokio = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+        let options = Options { data_dir, port, config };
+        let running = tokio.block_on(runtime::start(&options, compose))?;
+        Ok(Self { tokio, running })
+    }
+
+    fn url(&self) -> String {
+        self.running.url()
+    }
+
+    fn stop(self) {
+        self.tokio.block_on(self.running.stop());
+    }
+}

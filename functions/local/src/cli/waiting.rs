@@ -1,0 +1,97 @@
+//! Waiting for the server to get on with something, with a sign of life.
+
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Deserialize;
+
+use crate::api::{Api, ApiError};
+
+/// Without any progress for so long something is wrong.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+#[derive(Debug, Deserialize)]
+struct QueueStatus {
+    in_progress_work_units: u64,
+    pending_work_units: u64,
+}
+
+/// Waits until nothing of the workspace waits to be derived or dreamt.
+pub(super) fn until_caught_up(api: &Api) -> anyhow::Result<()> {
+    let mut last = None;
+    until("deriving conclusions", PATIENCE, || {
+        let status: QueueStatus = api.get("/queue/status")?;
+        let left = status.in_progress_work_units + status.pending_work_units;
+        let moved = last.replace(left) != Some(left);
+        Ok(match (left, moved) {
+            (0, _) => Look::Done(()),
+            (_, true) => Look::Moving,
+            (_, false) => Look::Waiting,
+        })
+    })
+}
+
+/// What a look found.
+pub(super) enum Look<T> {
+    /// What was waited for.
+    Done(T),
+    /// Something has changed since the last look.
+    Moving,
+    /// Nothing has.
+    Waiting,
+}
+
+/// Looks again and again, at first often, until it is done or nothing has moved for `patience`. A call that fails
+/// for the moment is tried again.
+pub(super) fn until<T>(
+    what: &str,
+    patience: Duration,
+    mut look: impl FnMut() -> Result<Look<T>, ApiError>,
+) -> anyhow::Result<T> {
+    let spinner = spinner(what);
+    let mut moved = Instant::now();
+    let mut pause = Duration::from_millis(20);
+    loop {
+        match look() {
+            Ok(Look::Done(done)) => {
+                spinner.finish_and_clear();
+                return Ok(done);
+            }
+            Ok(Look::Moving) => moved = Instant::now(),
+            Ok(Look::Waiting) => {}
+            Err(error) if error.is_transient() => tracing::debug!(%error, "a look failed"),
+            Err(error) => {
+                spinner.finish_and_clear();
+                return Err(error.into());
+            }
+        }
+        if moved.elapsed() > patience {
+            spinner.finish_and_clear();
+            bail!("{what}: nothing has changed for {} s", patience.as_secs());
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 5 / 4).min(Duration::from_millis(500));
+    }
+}
+
+/// A spinner on standard error; invisible when that is no terminal.
+pub(super) fn spinner(what: &str) -> ProgressBar {
+    let spinner = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("  {spinner} {msg} {elapsed}") {
+        spinner.set_style(style);
+    }
+    spinner.set_message(what.to_owned());
+    spinner.enable_steady_tick(Duration::from_millis(100));
+    spinner
+}
+
+/// A bar on standard error; invisible when that is no terminal.
+pub(super) fn bar(total: usize, what: &str) -> ProgressBar {
+    let bar = ProgressBar::new(total as u64);
+    if let Ok(style) = ProgressStyle::with_template("  {bar:40} {human_pos}/{human_len} {msg} {elapsed}") {
+        bar.set_style(style);
+    }
+    bar.set_message(what.to_owned());
+    bar
+}
