@@ -6,5 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod crash;
 mod embedded;
 mod queue_contract;
+mod rig;

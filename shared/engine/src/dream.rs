@@ -52,7 +52,7 @@ impl Engine {
                 }
             }
             Status::Running => self.resume(id).await,
-            Status::Completed | Status::Failed | Status::Cancelled => Ok(self.table.drop_checkpoints(id).await?),
+            Status::Completed | Status::Failed | Status::Cancelled => Ok(()),
         }
     }
 
@@ -60,7 +60,7 @@ impl Engine {
     pub(crate) async fn resume(&self, id: &RunId) -> Result<()> {
         let Some(run) = self.table.run(id).await? else { return Ok(()) };
         if run.status != Status::Running {
-            return Ok(self.table.drop_checkpoints(id).await?);
+            return Ok(());
         }
         let now = self.now();
         if let Some(until) = run.lease_until.filter(|until| *until > now) {

@@ -169,7 +169,7 @@ impl Engine {
             .iter()
             .filter(|write| match write {
                 RunWrite::Create(run) => accepted(&run.id),
-                RunWrite::Update { .. } => true,
+                RunWrite::Update { .. } | RunWrite::Forget(_) => true,
             })
             .cloned()
             .collect();

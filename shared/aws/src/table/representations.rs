@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::lists::{self, Paging};
 use super::due::{DueKind, LEAVE, due_key, sortable};
 use super::expression::{Clause, Condition, n, s};
-use super::runs::{self, Run};
+use super::runs::{self, Checkpoints, Run};
 use super::schema::{BY_PEER_INDEX, key};
 use super::work::{self, DreamWork};
 use super::workspaces::Workspace;
@@ -114,11 +114,14 @@ pub enum RunWrite {
         /// As it shall be.
         after: Run,
     },
+    /// The stored answers of a run that ends.
+    Forget(Checkpoints),
 }
 
 impl RunWrite {
-    fn writes(&self) -> Result<[Write; 2]> {
+    fn writes(&self) -> Result<Vec<Write>> {
         let (run, write) = match self {
+            Self::Forget(Checkpoints(keys)) => return Ok(keys.iter().cloned().map(Write::delete).collect()),
             Self::Create(run) => (run, runs::create(run)?),
             Self::Update { before, after } => (after, runs::update(before, after)?),
         };
@@ -136,7 +139,7 @@ impl RunWrite {
             };
             work::put_dream(&run.workspace_uid, &row)?
         };
-        Ok([write, row])
+        Ok(vec![write, row])
     }
 }
 

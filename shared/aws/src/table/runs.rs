@@ -25,6 +25,8 @@ use super::{Key, Query, Result, Table, TableError, Write, from_item, to_item, wi
 
 /// How long a claim holds without renewal.
 pub const LEASE: Duration = Duration::from_secs(120);
+/// How many stored answers the transaction that ends a run may forget, beside its other writes.
+const CHECKPOINTS_AT_ONCE: usize = 80;
 /// How long a pending run may wait before the reconciler sends its message again.
 const PENDING_PATIENCE: Duration = Duration::from_secs(60);
 
@@ -158,6 +160,10 @@ pub enum Row {
     },
 }
 
+/// The stored answers of a run.
+#[derive(Clone, Debug)]
+pub struct Checkpoints(pub(crate) Vec<Key>);
+
 fn run_key(id: &RunId) -> Key {
     Key::new(partition(&id.representation()), format!("RUN#{id}"))
 }
@@ -274,14 +280,17 @@ impl Table {
         }
     }
 
-    /// Forgets a run's stored answers: they hold text.
-    pub async fn drop_checkpoints(&self, run: &RunId) -> Result<()> {
+    /// A run's stored answers, to be forgotten in the transaction that ends it: they hold text. When there are more than
+    /// one transaction takes, the oldest go at once; nothing asks for them any more.
+    pub async fn checkpoints(&self, run: &RunId) -> Result<Checkpoints> {
         let parts = self.query(Query::of(record(run)).prefix("K#")).await?;
-        let deletes: Vec<_> = parts.iter().map(|part| Write::delete(Key::of(part))).collect();
-        for chunk in deletes.chunks(super::TRANSACTION_ITEMS) {
-            self.transact(chunk).await?;
+        let mut keys: Vec<Key> = parts.iter().map(Key::of).collect();
+        let last = keys.split_off(keys.len().saturating_sub(CHECKPOINTS_AT_ONCE));
+        for chunk in keys.chunks(super::TRANSACTION_ITEMS) {
+            let deletes: Vec<_> = chunk.iter().cloned().map(Write::delete).collect();
+            self.transact(&deletes).await?;
         }
-        Ok(())
+        Ok(Checkpoints(last))
     }
 
     /// Erases a conclusion from the cards that runs recorded, before and after.

@@ -106,7 +106,8 @@ impl Engine {
                 Status::Running => {
                     let after = Run { status: Status::Cancelled, ended_at: Some(self.now()), lease_until: None, ..run.clone() };
                     let event = Event::Ended { run: id.clone(), outcome: Outcome::Cancelled };
-                    (event, vec![RunWrite::Update { before: run.clone(), after }])
+                    let checkpoints = self.table.checkpoints(id).await.map_err(EngineError::from)?;
+                    (event, vec![RunWrite::Update { before: run.clone(), after }, RunWrite::Forget(checkpoints)])
                 }
                 ended => return Err(NotCancellable::Ended(ended)),
             };
@@ -116,7 +117,6 @@ impl Engine {
                     if let Some(current) = self.run_in(workspace, id).await?
                         && current.status == Status::Cancelled
                     {
-                        self.table.drop_checkpoints(id).await.map_err(EngineError::from)?;
                         return Ok(current);
                     }
                 }

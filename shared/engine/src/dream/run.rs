@@ -356,7 +356,8 @@ impl<'a> Executor<'a> {
         let failed = self.run.failed_phases.len() >= phases.len();
         let (status, outcome) = if failed { (Status::Failed, Outcome::Failed) } else { (Status::Completed, Outcome::Completed) };
         let after = Run { status, ended_at: Some(self.engine.now()), lease_until: None, ..self.run.clone() };
-        let mut writes = vec![RunWrite::Update { before: self.run.clone(), after }];
+        let checkpoints = self.engine.table.checkpoints(&self.run.id).await?;
+        let mut writes = vec![RunWrite::Update { before: self.run.clone(), after }, RunWrite::Forget(checkpoints)];
         if let Some(target) = &self.run.undo_of
             && !failed
             && let Some(before) = self.engine.table.run(target).await?
@@ -369,7 +370,6 @@ impl<'a> Executor<'a> {
             Advance::Done(_) => {}
             Advance::Lost | Advance::Gone => return Err(Stop::Lost),
         }
-        self.engine.table.drop_checkpoints(&self.run.id).await?;
         tracing::info!(
             run.id = %self.run.id,
             run.status = status.as_str(),
