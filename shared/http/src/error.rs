@@ -9,7 +9,7 @@ use http::{HeaderValue, StatusCode};
 use reverie_aws::table::TableError;
 use reverie_aws::table::sessions::{MAX_OBSERVERS, SessionError};
 use reverie_engine::EngineError;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::validate::Problem;
 
@@ -112,30 +112,35 @@ impl From<EngineError> for Error {
     }
 }
 
+#[derive(Serialize)]
+struct Body {
+    detail: Detail,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Detail {
+    Text(String),
+    Problems(Vec<Problem>),
+}
+
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
         let (status, detail) = match self {
-            Self::Refused(status, detail) => (status, Value::String(detail)),
-            Self::Invalid(problems) => (
-                StatusCode::UNPROCESSABLE_ENTITY,
-                serde_json::to_value(problems).unwrap_or_default(),
-            ),
+            Self::Refused(status, detail) => (status, Detail::Text(detail)),
+            Self::Invalid(problems) => (StatusCode::UNPROCESSABLE_ENTITY, Detail::Problems(problems)),
             Self::Busy => {
                 tracing::warn!("a request gave up on an overloaded table");
-                (
-                    StatusCode::SERVICE_UNAVAILABLE,
-                    Value::from("The service is busy, try again"),
-                )
+                let text = "The service is busy, try again".to_owned();
+                (StatusCode::SERVICE_UNAVAILABLE, Detail::Text(text))
             }
             Self::Failed(error) => {
                 tracing::error!(error.chain = chain(error.as_ref()), "a request failed");
-                (
-                    StatusCode::INTERNAL_SERVER_ERROR,
-                    Value::from("An unexpected error occurred"),
-                )
+                let text = "An unexpected error occurred".to_owned();
+                (StatusCode::INTERNAL_SERVER_ERROR, Detail::Text(text))
             }
         };
-        let mut response = (status, Json(json!({ "detail": detail }))).into_response();
+        let mut response = (status, Json(Body { detail })).into_response();
         if status == StatusCode::SERVICE_UNAVAILABLE {
             response
                 .headers_mut()
@@ -160,6 +165,7 @@ fn chain(error: &(dyn StdError + 'static)) -> String {
 mod tests {
     use axum::body::to_bytes;
     use reverie_core::id::SessionName;
+    use serde_json::{Value, json};
 
     use super::*;
 

@@ -306,7 +306,7 @@ impl Table {
         now: Time,
     ) -> Result<(Session, bool), SessionError> {
         let GivenSession { given, members } = given;
-        given.clauses()?;
+        given.check_size()?;
         let all: Vec<_> = Change::Add(members.clone()).plan(name, &[], now);
         check_observers(name, &[], &all)?;
         let mut backoff = Backoff::default();

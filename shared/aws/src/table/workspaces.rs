@@ -51,6 +51,11 @@ impl Given {
         self.metadata.is_none() && self.configuration.is_none()
     }
 
+    /// Refuses what is too large for an item.
+    pub fn check_size(&self) -> Result<()> {
+        self.clauses().map(drop)
+    }
+
     /// The clauses that replace what is given, after checking that it fits.
     pub(crate) fn clauses(&self) -> Result<Vec<Clause>> {
         let mut clauses = Vec::new();
@@ -113,7 +118,7 @@ impl Table {
         ids: &dyn IdSource,
         now: Time,
     ) -> Result<(Workspace, bool)> {
-        given.clauses()?;
+        given.check_size()?;
         let mut backoff = Backoff::default();
         loop {
             if let Some(found) = self.workspace(name).await? {

@@ -7,7 +7,7 @@ use axum::{Json, Router};
 use http::StatusCode;
 use reverie_aws::table::lists::{Page, Paging};
 use reverie_aws::table::sessions::Session;
-use reverie_aws::table::workspaces::Workspace;
+use reverie_aws::table::workspaces::{Given, Workspace};
 use reverie_core::id::{MessageId, PeerName, Seq, SessionName, WorkspaceName};
 use reverie_engine::NewMessage;
 
@@ -172,10 +172,14 @@ async fn one(State(app): State<App>, call: Call) -> Result<Json<MessageBody>, Er
 async fn update(State(app): State<App>, call: Call) -> Result<Json<MessageBody>, Error> {
     let mut problems = Problems::default();
     let body = call.body();
-    let metadata = given::metadata(&body.required(&mut problems), &mut problems);
+    let given = Given {
+        metadata: given::metadata(&body.required(&mut problems), &mut problems),
+        configuration: None,
+    };
     problems.finish(Some(()))?;
+    given.check_size()?;
     let (workspace, session, mut message) = read(&app, &call).await?;
-    if let Some(metadata) = metadata {
+    if let Some(metadata) = given.metadata {
         app.table
             .set_message_metadata(&session.uid, message.seq, &metadata)
             .await?;
