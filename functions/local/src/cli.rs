@@ -43,7 +43,7 @@ pub fn run(compose: Compose) -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Serve(arguments) => serve::run(arguments, compose),
         Command::Import(arguments) => import::run(arguments, compose),
-        Command::Demo(arguments) => demo::run(arguments, compose),
+        Command::Demo(arguments) => demo::run(&arguments, compose),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::waiting::{Look, until};
+use super::waiting::{Look, spinner, until};
 use crate::api::{Api, ApiError};
 
 /// A dream takes seconds offline; with a model it may take minutes.
@@ -44,6 +44,9 @@ pub(super) struct Detail {
     pub(super) created: Vec<Created>,
     pub(super) removed: Vec<Removed>,
     pub(super) peer_card: Option<CardChange>,
+    /// What an undo had to leave as it is.
+    #[serde(default)]
+    pub(super) conflicts: Vec<serde_json::Value>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -55,7 +58,6 @@ pub(super) struct Created {
 
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Conclusion {
-    pub(super) id: String,
     pub(super) content: Option<String>,
     pub(super) level: Option<String>,
 }
@@ -68,7 +70,6 @@ pub(super) struct Source {
 
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Removed {
-    pub(super) id: String,
     pub(super) content: Option<String>,
     pub(super) reason: String,
     pub(super) replaced_by: Option<String>,
@@ -175,7 +176,7 @@ impl OwnView<'_> {
         // One that was under way already is as good.
         let known = before.filter(|run| run.is_final()).map(|run| run.id.clone());
         let mut last = None;
-        until(what, PATIENCE, || {
+        until(&spinner(what), PATIENCE, || {
             let Some(run) = self.newest()?.filter(|run| Some(&run.id) != known.as_ref()) else {
                 return Ok(Look::Waiting);
             };

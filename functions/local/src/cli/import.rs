@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 
 use super::dreams::OwnView;
 use super::screen::{Screen, count, thousands};
-use super::waiting::{bar, until_caught_up};
+use super::waiting::{bar, spinner, until_caught_up};
 use super::{Compose, InProcess, config, log};
 use crate::api::Api;
 use crate::import::{Format, Selection, Session, Uploaded, peers, read, upload};
@@ -133,7 +133,7 @@ impl Work<'_> {
 
     fn derive(&self) -> anyhow::Result<()> {
         let started = Instant::now();
-        until_caught_up(self.api)?;
+        until_caught_up(self.api, &spinner("deriving conclusions"))?;
         let mut conclusions = 0;
         for peer in peers(self.sessions) {
             let view = OwnView {

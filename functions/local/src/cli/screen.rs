@@ -1,6 +1,6 @@
 //! What a person sees: aligned, terse, coloured only on a terminal.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 
 /// Writes to standard output.
 #[derive(Clone, Copy, Debug)]
@@ -10,6 +10,8 @@ pub(super) struct Screen {
 
 /// Text is wrapped here.
 const WIDTH: usize = 100;
+/// The width of labels.
+const LABEL: usize = 14;
 
 impl Screen {
     pub(super) fn new() -> Self {
@@ -41,34 +43,36 @@ impl Screen {
         self.styled("31", text)
     }
 
-    /// A line; a reader that has gone away is not our failure.
-    pub(super) fn line(self, text: &str) {
-        use std::io::Write;
-        let _ = writeln!(std::io::stdout(), "{text}");
-    }
-
     /// A heading, with a blank line before it.
     pub(super) fn heading(self, text: &str) {
-        self.line("");
-        self.line(&self.bold(text));
+        line("");
+        line(&self.bold(text));
     }
 
     /// A label and what belongs to it, wrapped under itself.
     pub(super) fn row(self, label: &str, text: &str) {
-        const LABEL: usize = 16;
-        for (index, part) in wrap(text, WIDTH - LABEL - 2).iter().enumerate() {
-            let label = if index == 0 { label } else { "" };
-            self.line(&format!("  {} {part}", self.dim(&format!("{label:LABEL$}"))));
+        for (index, part) in wrap(text, WIDTH - LABEL - 3).iter().enumerate() {
+            self.raw_row(if index == 0 { label } else { "" }, part);
         }
     }
 
-    /// A marked item, wrapped under itself.
-    pub(super) fn item(self, indent: usize, mark: &str, text: &str) {
-        for (index, part) in wrap(text, WIDTH - indent - 2).iter().enumerate() {
-            let mark = if index == 0 { mark } else { " " };
-            self.line(&format!("{:indent$}{mark} {part}", ""));
-        }
+    /// A label and text that is aligned already.
+    pub(super) fn raw_row(self, label: &str, text: &str) {
+        line(&format!("  {} {text}", self.dim(&format!("{label:LABEL$}"))));
     }
+}
+
+/// A marked item, wrapped under itself.
+pub(super) fn item(indent: usize, mark: &str, text: &str) {
+    for (index, part) in wrap(text, WIDTH - indent - 2).iter().enumerate() {
+        let mark = if index == 0 { mark } else { " " };
+        line(&format!("{:indent$}{mark} {part}", ""));
+    }
+}
+
+/// A line; a reader that has gone away is not our failure.
+pub(super) fn line(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
 }
 
 /// Lines of at most `width` characters, broken at spaces.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use serde::Deserialize;
 
 use crate::api::{Api, ApiError};
@@ -18,9 +18,9 @@ struct QueueStatus {
 }
 
 /// Waits until nothing of the workspace waits to be derived or dreamt.
-pub(super) fn until_caught_up(api: &Api) -> anyhow::Result<()> {
+pub(super) fn until_caught_up(api: &Api, sign: &ProgressBar) -> anyhow::Result<()> {
     let mut last = None;
-    until("deriving conclusions", PATIENCE, || {
+    until(sign, PATIENCE, || {
         let status: QueueStatus = api.get("/queue/status")?;
         let left = status.in_progress_work_units + status.pending_work_units;
         let moved = last.replace(left) != Some(left);
@@ -43,41 +43,33 @@ pub(super) enum Look<T> {
 }
 
 /// Looks again and again, at first often, until it is done or nothing has moved for `patience`. A call that fails
-/// for the moment is tried again.
+/// for the moment is tried again. The sign of life stays, its message says what is waited for.
 pub(super) fn until<T>(
-    what: &str,
+    sign: &ProgressBar,
     patience: Duration,
     mut look: impl FnMut() -> Result<Look<T>, ApiError>,
 ) -> anyhow::Result<T> {
-    let spinner = spinner(what);
     let mut moved = Instant::now();
     let mut pause = Duration::from_millis(20);
     loop {
         match look() {
-            Ok(Look::Done(done)) => {
-                spinner.finish_and_clear();
-                return Ok(done);
-            }
+            Ok(Look::Done(done)) => return Ok(done),
             Ok(Look::Moving) => moved = Instant::now(),
             Ok(Look::Waiting) => {}
             Err(error) if error.is_transient() => tracing::debug!(%error, "a look failed"),
-            Err(error) => {
-                spinner.finish_and_clear();
-                return Err(error.into());
-            }
+            Err(error) => return Err(error.into()),
         }
         if moved.elapsed() > patience {
-            spinner.finish_and_clear();
-            bail!("{what}: nothing has changed for {} s", patience.as_secs());
+            bail!("{}: nothing has changed for {} s", sign.message(), patience.as_secs());
         }
         std::thread::sleep(pause);
         pause = (pause * 5 / 4).min(Duration::from_millis(500));
     }
 }
 
-/// A spinner on standard error; invisible when that is no terminal.
+/// A spinner on standard error, until it is dropped; invisible when that is no terminal.
 pub(super) fn spinner(what: &str) -> ProgressBar {
-    let spinner = ProgressBar::new_spinner();
+    let spinner = ProgressBar::new_spinner().with_finish(ProgressFinish::AndClear);
     if let Ok(style) = ProgressStyle::with_template("  {spinner} {msg} {elapsed}") {
         spinner.set_style(style);
     }
@@ -86,9 +78,9 @@ pub(super) fn spinner(what: &str) -> ProgressBar {
     spinner
 }
 
-/// A bar on standard error; invisible when that is no terminal.
+/// A bar on standard error, until it is dropped; invisible when that is no terminal.
 pub(super) fn bar(total: usize, what: &str) -> ProgressBar {
-    let bar = ProgressBar::new(total as u64);
+    let bar = ProgressBar::new(total as u64).with_finish(ProgressFinish::AndClear);
     if let Ok(style) = ProgressStyle::with_template("  {bar:40} {human_pos}/{human_len} {msg} {elapsed}") {
         bar.set_style(style);
     }
