@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::rig::{Fault, Faults, Rig, Scripted, config};
 
-const MESSAGES: &[&str] = &[
+pub(crate) const MESSAGES: &[&str] = &[
     "maya works at Intel",
     "maya lives in Porto",
     "maya paints on Sundays",
@@ -24,7 +24,7 @@ const MESSAGES: &[&str] = &[
 ];
 
 /// Creates with a replacement, merges, removes, writes the card; then a pattern.
-fn think(request: &ThinkRequest<'_>) -> Thought {
+pub(crate) fn think(request: &ThinkRequest<'_>) -> Thought {
     let find = |text: &str| request.conclusions.iter().find(|c| c.content == text).map(|c| c.id.clone());
     let usage = Usage { input_tokens: 100, output_tokens: 10, ..Usage::default() };
     let (Some(new), Some(first), Some(second)) = (find("maya works at Qualcomm"), find("maya paints on Sundays"), find("maya paints in the evenings")) else {

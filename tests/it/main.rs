@@ -6,7 +6,9 @@
     reason = "a test fails by panicking"
 )]
 
+mod calls;
 mod crash;
 mod embedded;
 mod queue_contract;
 mod rig;
+mod weather;

@@ -1,6 +1,6 @@
 //! Conclusions through the API: stated, erased, searched.
 
-use reverie_aws::table::units::{Applied, UNIT, Unit};
+use reverie_aws::table::units::{Applied, Unit, units};
 use reverie_aws::table::workspaces::Workspace;
 use reverie_core::conclusion::{Conclusion, Level, Origin, SessionRef, Support};
 use reverie_core::dreaming::{Event, step};
@@ -69,7 +69,7 @@ impl Engine {
         while let Some(first) = rest.first() {
             let (observer, observed) = (first.observer.clone(), first.observed.clone());
             let (same, others): (Vec<_>, Vec<_>) = rest.into_iter().partition(|f| f.observer == observer && f.observed == observed);
-            for chunk in same.chunks(UNIT) {
+            for chunk in units(&same, |found| found.conclusion.content.len()) {
                 let conclusions: Vec<Conclusion> = chunk.iter().map(|found| found.conclusion.clone()).collect();
                 self.store_stated(workspace, &observer, &observed, &conclusions).await?;
             }

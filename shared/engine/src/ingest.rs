@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use reverie_aws::table::messages::{Answer, Cursor};
 use reverie_aws::table::sessions::{Member, Session};
-use reverie_aws::table::units::{Applied, Source, UNIT, Unit};
+use reverie_aws::table::units::{Applied, Source, Unit, units};
 use reverie_aws::table::workspaces::Workspace;
 use reverie_core::conclusion::{Conclusion, Level, Origin, SessionRef, Support, merge_support};
 use reverie_core::dreaming::{Event, step};
@@ -156,7 +156,7 @@ impl Engine {
         }
         for (about, statements) in by_peer {
             for observer in observers(members, about) {
-                for (part, chunk) in statements.chunks(UNIT).enumerate() {
+                for (part, chunk) in units(&statements, |(_, statement)| statement.content.len()).into_iter().enumerate() {
                     let unit = format!("{}.{part}", digest(&[observer.as_str(), about.as_str()]));
                     if !self.apply_unit(workspace, session, answer, (observer, about), &unit, chunk).await? {
                         return Ok(false);
@@ -252,8 +252,7 @@ impl Engine {
 
     /// Notes that the batch after the cursor failed, and how long to wait: nothing else moves.
     async fn back_off(&self, session: &SessionUid, cursor: &Cursor, error: EngineError) -> EngineError {
-        let cause: &(dyn std::error::Error + 'static) = &error;
-        tracing::warn!(session.uid = %session, batch.first = cursor.seq.0 + 1, failures = cursor.failures + 1, error = cause, "a batch failed");
+        tracing::warn!(session.uid = %session, batch.first = cursor.seq.0 + 1, failures = cursor.failures + 1, error = &error as &dyn std::error::Error, "a batch failed");
         match self.table.note_failure(session, cursor).await {
             Ok(()) => {
                 let wait = Duration::from_secs(1).saturating_mul(1 << cursor.failures.min(10)).min(MAX_BACKOFF);

@@ -17,7 +17,26 @@ use super::workspaces::{self, Workspace};
 use super::{Result, Table, Write, from_item, messages, sessions};
 
 /// The most conclusions that one unit writes (`design.md` section 5).
-pub const UNIT: usize = 30;
+const UNIT: usize = 30;
+/// The most bytes of text that one unit writes: a transaction takes 4 MB, and texts are only most of it.
+const UNIT_BYTES: usize = 3_000_000;
+
+/// Splits what is to be written into units, in order.
+pub fn units<T>(items: &[T], bytes: impl Fn(&T) -> usize) -> Vec<&[T]> {
+    let mut units = Vec::new();
+    let mut start = 0;
+    while start < items.len() {
+        let mut end = start;
+        let mut size = 0;
+        while end < items.len() && end - start < UNIT && (end == start || size + bytes(&items[end]) <= UNIT_BYTES) {
+            size += bytes(&items[end]);
+            end += 1;
+        }
+        units.push(&items[start..end]);
+        start = end;
+    }
+    units
+}
 
 /// What is known of texts before they are written.
 #[derive(Clone, Debug, Default)]
@@ -134,5 +153,21 @@ impl Table {
             }),
             Err(error) => Err(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_keep_order_and_bounds() {
+        let items: Vec<usize> = (0..70).collect();
+        let sizes: Vec<_> = units(&items, |_| 10).iter().map(|unit| unit.len()).collect();
+        assert_eq!(sizes, [30, 30, 10]);
+        let sizes: Vec<_> = units(&items[..5], |_| 1_400_000).iter().map(|unit| unit.len()).collect();
+        assert_eq!(sizes, [2, 2, 1]);
+        assert_eq!(units(&items, |_| 400_000).concat(), items);
+        assert_eq!(units(&items[..1], |_| usize::MAX).len(), 1);
     }
 }
