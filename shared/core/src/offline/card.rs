@@ -132,6 +132,9 @@ fn entries(peer: &str, views: &[View<'_>], stays: &impl Fn(usize) -> bool, curre
             .collect();
         let named = named[named.len().saturating_sub(MAX_NAMED)..].to_vec();
         let value = &best.fact.value;
+        if **slot == Slot::Partner && is_alone_since(views, current, best.at) {
+            continue;
+        }
         match slot {
             Slot::Name => add(CardKind::Identity, format!("Name: {value}"), named),
             Slot::Age => {
@@ -157,6 +160,20 @@ fn entries(peer: &str, views: &[View<'_>], stays: &impl Fn(usize) -> bool, curre
         }
     }
     found
+}
+
+/// Whether the peer is, since the statement at `at` or later, divorced, separated, widowed or single.
+fn is_alone_since(views: &[View<'_>], current: &Current<'_>, at: usize) -> bool {
+    let said = views[at].conclusion.event_at;
+    current
+        .get(&Slot::Status)
+        .and_then(|held| held.last())
+        .is_some_and(|status| {
+            matches!(
+                status.fact.norm.as_str(),
+                "single" | "divorced" | "separated" | "widowed"
+            ) && views[status.at].conclusion.event_at >= said
+        })
 }
 
 const KIN: &[&str] = &[

@@ -69,6 +69,8 @@ pub(super) enum Kind {
 pub(super) struct Fact {
     /// Which property.
     pub(super) slot: Slot,
+    /// What a keyed slot is about, as written.
+    pub(super) about: String,
     /// The value as written.
     pub(super) value: String,
     /// The value in normal form, to compare.
@@ -184,8 +186,8 @@ fn read_as(who: Who, text: &str, content: &str) -> Vec<Fact> {
 
 fn build(rule: &rules::Rule, captures: &Captures, found: &[Token<'_>], change: bool, beside: bool) -> Option<Fact> {
     let value = captures.text(found, 'v')?;
-    let about = captures.text(found, 'k').map(|k| about(&k));
-    let slot = rule.slot(about.filter(|k| !k.is_empty()))?;
+    let topic = captures.text(found, 'k').unwrap_or_default();
+    let slot = rule.slot(Some(about(&topic)).filter(|k| !k.is_empty()))?;
     let value = accept::acceptable(&slot, &value, found, captures)?;
     let tail = &found[captures.end..];
     let kind = match rule.kind {
@@ -193,6 +195,7 @@ fn build(rule: &rules::Rule, captures: &Captures, found: &[Token<'_>], change: b
         kind => kind,
     };
     Some(Fact {
+        about: shown_about(&topic),
         norm: norm(&slot, &value),
         value,
         kind,
@@ -297,6 +300,25 @@ fn about(text: &str) -> String {
         .join(" ")
 }
 
+/// What a keyed slot is about, as it is shown: without the article and the words that are put back when it is restated.
+fn shown_about(text: &str) -> String {
+    let mut words: Vec<&str> = text.split(' ').collect();
+    while words
+        .first()
+        .is_some_and(|w| DETERMINER.contains(w.to_lowercase().as_str()))
+    {
+        words.remove(0);
+    }
+    while words.len() > 1
+        && words
+            .last()
+            .is_some_and(|w| matches!(*w, "deadline" | "meeting" | "team" | "date" | "project"))
+    {
+        words.pop();
+    }
+    words.join(" ")
+}
+
 /// A value in normal form.
 fn norm(slot: &Slot, value: &str) -> String {
     let words: Vec<String> = tokens(value)
@@ -373,7 +395,7 @@ pub(super) fn clash(old: &Fact, new: &Fact) -> Clash {
 
 /// The statement that a changed fact is put into; it reads back to the same slot and value.
 pub(super) fn restate(peer: &str, new: &Fact, old: &Fact) -> String {
-    let (value, before) = (&new.value, &old.value);
+    let (value, before, about) = (&new.value, &old.value, &new.about);
     let was = format!("(formerly {before})");
     match &new.slot {
         Slot::Home => format!("{peer} now lives in {value} {was}."),
@@ -389,10 +411,10 @@ pub(super) fn restate(peer: &str, new: &Fact, old: &Fact) -> String {
         Slot::Manager => format!("{peer}'s manager is now {value} {was}."),
         Slot::Phone(kind) => format!("{peer}'s {} is now {value} {was}.", kind_of(kind, "phone number")),
         Slot::Email(kind) => format!("{peer}'s {} is now {value} {was}.", kind_of(kind, "email address")),
-        Slot::Favourite(kind) => format!("{peer}'s favourite {kind} is now {value} {was}."),
-        Slot::Due(what) => format!("{peer}: The {what} deadline is now {value} {was}."),
-        Slot::Meeting(what) => format!("{peer}: The {what} meeting is now {value} {was}."),
-        Slot::Lead(team) => format!("{peer}: {value} is now the lead of the {team} team {was}."),
+        Slot::Favourite(_) => format!("{peer}'s favourite {about} is now {value} {was}."),
+        Slot::Due(_) => format!("{peer}: The {about} deadline is now {value} {was}."),
+        Slot::Meeting(_) => format!("{peer}: The {about} meeting is now {value} {was}."),
+        Slot::Lead(_) => format!("{peer}: {value} is now the lead of the {about} team {was}."),
     }
 }
 

@@ -376,3 +376,43 @@ fn the_card_is_left_alone_where_it_may_not_be_written() {
         "{operations:?}"
     );
 }
+
+#[test]
+fn restated_deadlines_keep_their_names_as_written() {
+    let mut world = World::new();
+    world.hear(
+        1,
+        &[
+            "The Q3 report is due on August 15th.",
+            "Priya is the lead on the payments team.",
+        ],
+    );
+    world.hear(
+        9,
+        &[
+            "The Q3 report deadline was pushed back to September 1st.",
+            "Sam is now the lead of the payments team.",
+        ],
+    );
+    world.dream_to_rest();
+    assert_eq!(
+        world.texts(Level::Deductive),
+        [
+            "maya: The Q3 report deadline is now September 1st (formerly August 15th).",
+            "maya: Sam is now the lead of the payments team (formerly Priya).",
+        ]
+    );
+}
+
+#[test]
+fn a_former_partner_leaves_the_card() {
+    let mut world = World::stating(&[(1, "maya's wife is Ana.")]);
+    world.dream_to_rest();
+    assert_eq!(
+        world.card(),
+        ["RELATIONSHIP: Partner: Ana", "RELATIONSHIP: Status: married"]
+    );
+    world.state(9, "maya got divorced.");
+    world.dream_to_rest();
+    assert_eq!(world.card(), ["RELATIONSHIP: Status: divorced"]);
+}
