@@ -4,6 +4,7 @@
 mod explained;
 mod ingest_and_slots;
 mod properties;
+mod reports;
 mod rules;
 mod world;
 

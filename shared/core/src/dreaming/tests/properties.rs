@@ -140,7 +140,7 @@ fn settle(world: &mut World, reconcile_every: Option<Duration>) {
 
 fn config() -> ProptestConfig {
     ProptestConfig {
-        cases: 768,
+        cases: 384,
         failure_persistence: None,
         ..ProptestConfig::default()
     }
@@ -152,11 +152,12 @@ proptest! {
     /// Fires and letters late, twice or never; only the reconciler can be relied on.
     #[test]
     fn no_dream_is_lost_whatever_becomes_of_fires_and_letters(
+        cooldown in prop::sample::select(vec![400_u64, 30]),
         max_defer in prop::sample::select(vec![0_u64, 600, 150]),
         fates in prop::collection::vec(fate(), 1..20),
         ops in prop::collection::vec(op(), 1..80),
     ) {
-        let mut world = World::new(timings(max_defer), fates);
+        let mut world = World::new(timings(cooldown, max_defer), fates);
         for op in &ops {
             play(&mut world, op);
         }
@@ -168,10 +169,11 @@ proptest! {
     /// Fires and letters come once and on time; there is no reconciler.
     #[test]
     fn no_dream_needs_the_reconciler_while_schedules_fire(
+        cooldown in prop::sample::select(vec![400_u64, 30]),
         max_defer in prop::sample::select(vec![0_u64, 600, 150]),
         ops in prop::collection::vec(op(), 1..80),
     ) {
-        let mut world = World::new(timings(max_defer), vec![]);
+        let mut world = World::new(timings(cooldown, max_defer), vec![]);
         for op in &ops {
             play(&mut world, op);
         }
@@ -184,7 +186,7 @@ proptest! {
         gaps in prop::collection::vec(1_u64..100, 20..60),
         requests in prop::collection::vec(prop::option::weighted(0.2, dream_type()), 20..60),
     ) {
-        let mut world = World::new(timings(600), vec![]);
+        let mut world = World::new(timings(400, 600), vec![]);
         let (mut armed, mut waited) = (None, Duration::ZERO);
         for (gap, request) in gaps.iter().cycle().zip(requests.iter().cycle()).take(120) {
             world.message(true);

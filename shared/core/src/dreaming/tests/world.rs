@@ -47,11 +47,11 @@ pub(super) fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Short timings: three conclusions, 100 s of quiet, 400 s of cooldown, and these seconds of max defer.
-pub(super) fn timings(max_defer: u64) -> Timings {
+/// Short timings: three conclusions, 100 s of quiet, and these seconds of cooldown and max defer.
+pub(super) fn timings(cooldown: u64, max_defer: u64) -> Timings {
     Timings {
         threshold: 3,
-        cooldown: seconds(400),
+        cooldown: seconds(cooldown),
         idle: seconds(100),
         max_defer: seconds(max_defer),
         coalesce: seconds(5),
@@ -382,10 +382,20 @@ impl World {
         let armed = state.armed_since;
         let omni_claimed =
             state.running != before.running && state.running.as_ref().is_some_and(|r| r.dream_type == DreamType::Omni);
-        let new_cycle = omni_claimed || !self.threshold_met() || state.last_dream_at != before.last_dream_at;
+        let moved = state.last_dream_at != before.last_dream_at;
+        let kept = armed == before.armed_since || before.armed_since.is_none();
+        let over = omni_claimed || moved || !self.threshold_met();
+        assert!(kept || over, "rule 4: {context}");
         assert!(
-            before.armed_since.is_none() || armed == before.armed_since || new_cycle,
-            "rule 4: {context}"
+            !moved || armed.is_none_or(|armed| armed == self.now),
+            "rule 4, anew: {context}"
+        );
+        assert!(!omni_claimed || armed.is_none(), "rule 4: {context}");
+
+        let waits = state.idle_waiting;
+        assert!(
+            !waits || state.running.is_some() && !state.omni_under_way() && self.threshold_met(),
+            "rule 8: {context}"
         );
 
         let current = state.timer.as_ref().map(|timer| timer.generation);
