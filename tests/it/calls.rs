@@ -22,5 +22,8 @@ async fn a_message_to_a_known_session_takes_three_calls() {
     rig.post(path, one()).await;
     rig.faults.replan(|_, _| crate::rig::Fault::None);
     rig.post(path, one()).await;
-    assert_eq!(rig.faults.calls(), ["BatchGetItem", "TransactWriteItems", "SendMessage"]);
+    assert_eq!(
+        rig.faults.calls(),
+        ["BatchGetItem", "TransactWriteItems", "SendMessage"]
+    );
 }

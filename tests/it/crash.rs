@@ -25,10 +25,28 @@ pub(crate) const MESSAGES: &[&str] = &[
 
 /// Creates with a replacement, merges, removes, writes the card; then a pattern.
 pub(crate) fn think(request: &ThinkRequest<'_>) -> Thought {
-    let find = |text: &str| request.conclusions.iter().find(|c| c.content == text).map(|c| c.id.clone());
-    let usage = Usage { input_tokens: 100, output_tokens: 10, ..Usage::default() };
-    let (Some(new), Some(first), Some(second)) = (find("maya works at Qualcomm"), find("maya paints on Sundays"), find("maya paints in the evenings")) else {
-        return Thought { operations: Vec::new(), done: true, usage };
+    let find = |text: &str| {
+        request
+            .conclusions
+            .iter()
+            .find(|c| c.content == text)
+            .map(|c| c.id.clone())
+    };
+    let usage = Usage {
+        input_tokens: 100,
+        output_tokens: 10,
+        ..Usage::default()
+    };
+    let (Some(new), Some(first), Some(second)) = (
+        find("maya works at Qualcomm"),
+        find("maya paints on Sundays"),
+        find("maya paints in the evenings"),
+    ) else {
+        return Thought {
+            operations: Vec::new(),
+            done: true,
+            usage,
+        };
     };
     let operations = match (request.phase, request.turn) {
         (Phase::Deduction, 0) => vec![
@@ -37,14 +55,22 @@ pub(crate) fn think(request: &ThinkRequest<'_>) -> Thought {
                 content: "maya now works at Qualcomm (formerly Intel)".into(),
                 sources: vec![new.clone()],
                 pattern: None,
-                replaces: find("maya works at Intel").map(|old| (old, RemovalReason::Superseded)).into_iter().collect(),
+                replaces: find("maya works at Intel")
+                    .map(|old| (old, RemovalReason::Superseded))
+                    .into_iter()
+                    .collect(),
             },
             Operation::Merge {
                 keep: find("maya plays the violin").unwrap(),
                 duplicates: find("maya owns a violin").into_iter().collect(),
             },
         ],
-        (Phase::Deduction, _) => vec![Operation::Card { entries: vec![CardEntry { text: "IDENTITY: works at Qualcomm".into(), conclusions: vec![new] }] }],
+        (Phase::Deduction, _) => vec![Operation::Card {
+            entries: vec![CardEntry {
+                text: "IDENTITY: works at Qualcomm".into(),
+                conclusions: vec![new],
+            }],
+        }],
         _ => vec![Operation::Create {
             level: Level::Inductive,
             content: "maya often paints".into(),
@@ -53,7 +79,11 @@ pub(crate) fn think(request: &ThinkRequest<'_>) -> Thought {
             replaces: Vec::new(),
         }],
     };
-    Thought { operations, done: request.phase != Phase::Deduction || request.turn > 0, usage }
+    Thought {
+        operations,
+        done: request.phase != Phase::Deduction || request.turn > 0,
+        usage,
+    }
 }
 
 fn reasoner() -> Arc<Scripted> {
@@ -65,12 +95,19 @@ async fn rig(reasoner: &Arc<Scripted>) -> Rig {
 }
 
 async fn post(rig: &Rig) {
-    let messages: Vec<Value> = MESSAGES.iter().map(|text| json!({"peer_id": "maya", "content": text})).collect();
-    rig.post("/v3/workspaces/w/sessions/s/messages", json!({ "messages": messages })).await;
+    let messages: Vec<Value> = MESSAGES
+        .iter()
+        .map(|text| json!({"peer_id": "maya", "content": text}))
+        .collect();
+    rig.post("/v3/workspaces/w/sessions/s/messages", json!({ "messages": messages }))
+        .await;
 }
 
 async fn newest_run(rig: &Rig) -> String {
-    rig.get("/v3/workspaces/w/dreams?observer=maya&observed=maya").await["items"][0]["id"].as_str().unwrap().to_owned()
+    rig.get("/v3/workspaces/w/dreams?observer=maya&observed=maya").await["items"][0]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
 /// What is disturbed.
@@ -91,7 +128,9 @@ async fn before(act: Act, rig: &Rig) {
     if act == Act::Undo {
         rig.advance(Duration::from_secs(3601)).await;
         let run = newest_run(rig).await;
-        let (status, _) = rig.call("POST", &format!("/v3/workspaces/w/dreams/{run}/undo"), None).await;
+        let (status, _) = rig
+            .call("POST", &format!("/v3/workspaces/w/dreams/{run}/undo"), None)
+            .await;
         assert_eq!(status, 202);
         return;
     }
@@ -105,7 +144,11 @@ async fn undisturbed(act: Act) -> (String, usize, usize) {
     rig.faults.replan(|_, _| Fault::None);
     rig.fix_ids();
     assert_eq!(rig.settle().await, 0);
-    (rig.fingerprint().await, rig.faults.calls().len(), asked.derivations() + asked.thoughts())
+    (
+        rig.fingerprint().await,
+        rig.faults.calls().len(),
+        asked.derivations() + asked.thoughts(),
+    )
 }
 
 async fn every_crash(act: Act) {
@@ -117,7 +160,8 @@ async fn every_crash(act: Act) {
             let rig = rig(&asked).await;
             before(act, &rig).await;
             rig.fix_ids();
-            rig.faults.replan(move |number, _| if number == call { fault } else { Fault::None });
+            rig.faults
+                .replan(move |number, _| if number == call { fault } else { Fault::None });
             rig.settle().await;
             assert!(rig.faults.is_dead(), "{act:?} has no call {call}");
             let made = rig.faults.calls();
@@ -125,12 +169,21 @@ async fn every_crash(act: Act) {
             let rig = rig.restart().await;
             rig.fix_ids();
             rig.settle().await;
-            assert_eq!(rig.fingerprint().await, expected, "{act:?}: {fault:?} at call {call}, {last}");
+            assert_eq!(
+                rig.fingerprint().await,
+                expected,
+                "{act:?}: {fault:?} at call {call}, {last}"
+            );
             // Only an answer that was lost before it could be stored is asked for again.
             let asks = |call: usize| matches!(made[call].as_str(), "Derive" | "Think");
-            let lost = (asks(call) && fault == Fault::DieAfter) || (call > 0 && asks(call - 1) && fault == Fault::DieBefore);
+            let lost =
+                (asks(call) && fault == Fault::DieAfter) || (call > 0 && asks(call - 1) && fault == Fault::DieBefore);
             let asked = asked.derivations() + asked.thoughts();
-            assert_eq!(asked, asked_once + usize::from(lost), "{act:?}: {fault:?} at call {call}, {last}: times asked");
+            assert_eq!(
+                asked,
+                asked_once + usize::from(lost),
+                "{act:?}: {fault:?} at call {call}, {last}: times asked"
+            );
         }
     }
 }

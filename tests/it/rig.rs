@@ -72,7 +72,10 @@ pub(crate) struct Rig {
 
 /// Settings under which tests run: the documented defaults, with a threshold that small fixtures reach.
 pub(crate) fn config() -> Config {
-    Config { threshold: 5, ..Config::default() }
+    Config {
+        threshold: 5,
+        ..Config::default()
+    }
 }
 
 impl Rig {
@@ -122,13 +125,33 @@ impl Rig {
             ids: Arc::clone(&ids) as _,
             config: Arc::new(config.clone()),
         });
-        Self { clock, faults, queues, engine, app, storage, ids, reasoner, embedder, config }
+        Self {
+            clock,
+            faults,
+            queues,
+            engine,
+            app,
+            storage,
+            ids,
+            reasoner,
+            embedder,
+            config,
+        }
     }
 
     /// The process dies and another one starts on the same storage and queues, without faults. As at the start of
     /// `serve`, it frees the messages and leases of its dead predecessor.
     pub(crate) async fn restart(self) -> Self {
-        let Self { clock, storage, queues, ids, reasoner, embedder, config, .. } = self;
+        let Self {
+            clock,
+            storage,
+            queues,
+            ids,
+            reasoner,
+            embedder,
+            config,
+            ..
+        } = self;
         queues.release_in_flight().await.unwrap();
         let rig = Self::assemble(clock, storage, queues, ids, reasoner, embedder, config, Faults::none());
         rig.engine.release_leases().await.unwrap();
@@ -142,7 +165,16 @@ impl Rig {
 
     /// The same storage under other settings, as after a deployment.
     pub(crate) fn reconfigure(self, config: Config) -> Self {
-        let Self { clock, storage, queues, ids, reasoner, embedder, faults, .. } = self;
+        let Self {
+            clock,
+            storage,
+            queues,
+            ids,
+            reasoner,
+            embedder,
+            faults,
+            ..
+        } = self;
         Self::assemble(clock, storage, queues, ids, reasoner, embedder, config, faults)
     }
 
@@ -169,7 +201,9 @@ impl Rig {
             self.queues.tick().await.unwrap();
             let mut received = false;
             for queue in [QueueName::Ingest, QueueName::Dreams] {
-                let Some(delivery) = self.queues.receive(queue, VISIBILITY).await.unwrap() else { continue };
+                let Some(delivery) = self.queues.receive(queue, VISIBILITY).await.unwrap() else {
+                    continue;
+                };
                 received = true;
                 let handled = match queue {
                     QueueName::Ingest => self.engine.handle_ingest(&delivery.body).await,
@@ -183,7 +217,10 @@ impl Rig {
                             return failures;
                         }
                         let wait = error.retry_after().unwrap_or(Duration::from_secs(1));
-                        self.queues.change_visibility(queue, &delivery.receipt, wait.max(Duration::from_secs(1))).await.unwrap();
+                        self.queues
+                            .change_visibility(queue, &delivery.receipt, wait.max(Duration::from_secs(1)))
+                            .await
+                            .unwrap();
                     }
                 }
             }
@@ -195,7 +232,10 @@ impl Rig {
 
     /// Calls the API; the body of the answer is `Null` when it is empty.
     pub(crate) async fn call(&self, method: &str, path: &str, body: Option<Value>) -> (StatusCode, Value) {
-        let request = Request::builder().method(method).uri(path).header(header::CONTENT_TYPE, "application/json");
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::CONTENT_TYPE, "application/json");
         let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
         self.send(request.body(body).unwrap()).await
     }
@@ -205,7 +245,11 @@ impl Rig {
         let response = self.app.clone().oneshot(request).await.unwrap();
         let status = response.status();
         let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
-        let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
+        let body = if bytes.is_empty() {
+            Value::Null
+        } else {
+            serde_json::from_slice(&bytes).unwrap()
+        };
         (status, body)
     }
 
@@ -242,7 +286,9 @@ impl Rig {
     /// Their texts.
     pub(crate) async fn texts(&self, workspace: &str, observer: &str, observed: &str) -> Vec<String> {
         let all = self.conclusions(workspace, observer, observed).await;
-        all.iter().map(|conclusion| conclusion["content"].as_str().unwrap().to_owned()).collect()
+        all.iter()
+            .map(|conclusion| conclusion["content"].as_str().unwrap().to_owned())
+            .collect()
     }
 
     /// Everything that the table holds, ordered, without what differs between two runs that did the same: see

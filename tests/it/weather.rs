@@ -10,10 +10,24 @@ use crate::rig::{Faults, Rig, Scripted, config};
 
 /// Posts in two sessions, dreams, and undoes; gives what stands after each.
 async fn job(faults: Faults) -> Vec<Vec<String>> {
-    let rig = Rig::with(config(), Arc::new(Scripted::thinking(|request| Ok(crate::crash::think(request)))), faults).await;
+    let rig = Rig::with(
+        config(),
+        Arc::new(Scripted::thinking(|request| Ok(crate::crash::think(request)))),
+        faults,
+    )
+    .await;
     for (session, texts) in [("s", &crate::crash::MESSAGES[..4]), ("t", &crate::crash::MESSAGES[4..])] {
-        let messages: Vec<Value> = texts.iter().map(|text| json!({"peer_id": "maya", "content": text})).collect();
-        patiently(&rig, "POST", &format!("/v3/workspaces/w/sessions/{session}/messages"), Some(json!({ "messages": messages }))).await;
+        let messages: Vec<Value> = texts
+            .iter()
+            .map(|text| json!({"peer_id": "maya", "content": text}))
+            .collect();
+        patiently(
+            &rig,
+            "POST",
+            &format!("/v3/workspaces/w/sessions/{session}/messages"),
+            Some(json!({ "messages": messages })),
+        )
+        .await;
     }
     let mut seen = Vec::new();
     calm_down(&rig).await;
@@ -50,13 +64,21 @@ async fn calm_down(rig: &Rig) {
         // A tick that fails is made good by the next.
         let _report = rig.engine.reconcile().await;
     }
-    assert_eq!(patiently(rig, "GET", "/v3/workspaces/w/queue/status", None).await["pending_work_units"], 0);
+    assert_eq!(
+        patiently(rig, "GET", "/v3/workspaces/w/queue/status", None).await["pending_work_units"],
+        0
+    );
 }
 
 async fn texts(rig: &Rig) -> Vec<String> {
     let filters = json!({"filters": {"observer_id": "maya", "observed_id": "maya"}});
     let answer = patiently(rig, "POST", "/v3/workspaces/w/conclusions/list?size=100", Some(filters)).await;
-    let mut texts: Vec<String> = answer["items"].as_array().unwrap().iter().map(|item| item["content"].as_str().unwrap().to_owned()).collect();
+    let mut texts: Vec<String> = answer["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["content"].as_str().unwrap().to_owned())
+        .collect();
     texts.sort();
     texts
 }

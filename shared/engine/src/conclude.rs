@@ -47,7 +47,14 @@ impl Engine {
             .enumerate()
             .map(|(place, (new, embedding))| {
                 let representation = RepresentationId::of(&workspace.uid, &new.observer, &new.observed);
-                let support = new.session.iter().map(|session| Support { session: session.uid.clone(), messages: Vec::new() }).collect();
+                let support = new
+                    .session
+                    .iter()
+                    .map(|session| Support {
+                        session: session.uid.clone(),
+                        messages: Vec::new(),
+                    })
+                    .collect();
                 let conclusion = Conclusion {
                     id: ConclusionId::placed(&representation, at, place, &[&request, &place.to_string()]),
                     content: new.content,
@@ -62,13 +69,19 @@ impl Engine {
                     origin: Origin::Api,
                     embedding: Some(embedding),
                 };
-                Found { conclusion, observer: new.observer, observed: new.observed }
+                Found {
+                    conclusion,
+                    observer: new.observer,
+                    observed: new.observed,
+                }
             })
             .collect();
         let mut rest: Vec<&Found> = found.iter().collect();
         while let Some(first) = rest.first() {
             let (observer, observed) = (first.observer.clone(), first.observed.clone());
-            let (same, others): (Vec<_>, Vec<_>) = rest.into_iter().partition(|f| f.observer == observer && f.observed == observed);
+            let (same, others): (Vec<_>, Vec<_>) = rest
+                .into_iter()
+                .partition(|f| f.observer == observer && f.observed == observed);
             for chunk in units(&same, |found| found.conclusion.content.len()) {
                 let conclusions: Vec<Conclusion> = chunk.iter().map(|found| found.conclusion.clone()).collect();
                 self.store_stated(workspace, &observer, &observed, &conclusions).await?;
@@ -78,15 +91,36 @@ impl Engine {
         Ok(found)
     }
 
-    async fn store_stated(&self, workspace: &Workspace, observer: &PeerName, observed: &PeerName, created: &[Conclusion]) -> Result<()> {
+    async fn store_stated(
+        &self,
+        workspace: &Workspace,
+        observer: &PeerName,
+        observed: &PeerName,
+        created: &[Conclusion],
+    ) -> Result<()> {
         loop {
             let now = self.now();
-            let representation = self.table.ensure_representation(workspace, observer, observed, now).await?;
+            let representation = self
+                .table
+                .ensure_representation(workspace, observer, observed, now)
+                .await?;
             let session = created.iter().rev().find_map(|conclusion| conclusion.session.clone());
-            let event = Event::Concluded { explicit: created.len() as u64, session };
-            let Some(view) = self.view(&representation, &event).await? else { return Err(gone(workspace)) };
+            let event = Event::Concluded {
+                explicit: created.len() as u64,
+                session,
+            };
+            let Some(view) = self.view(&representation, &event).await? else {
+                return Err(gone(workspace));
+            };
             let (next, effects) = step(&representation.state, &self.timings, &view, &event, now);
-            let unit = Unit { workspace, representation: &representation, next: &next, created, reinforced: &[], source: None };
+            let unit = Unit {
+                workspace,
+                representation: &representation,
+                next: &next,
+                created,
+                reinforced: &[],
+                source: None,
+            };
             match self.table.apply_unit(&unit, now).await? {
                 Applied::Now | Applied::Before => {
                     let mut after = representation;
@@ -113,9 +147,15 @@ impl Engine {
 
     /// A live conclusion of the workspace.
     pub async fn conclusion(&self, workspace: &Workspace, id: &ConclusionId) -> Result<Option<Found>> {
-        let Some(representation) = self.representation_in(workspace, &id.representation()).await? else { return Ok(None) };
+        let Some(representation) = self.representation_in(workspace, &id.representation()).await? else {
+            return Ok(None);
+        };
         let found = self.table.conclusion(id).await?;
-        Ok(found.map(|conclusion| Found { conclusion, observer: representation.observer, observed: representation.observed }))
+        Ok(found.map(|conclusion| Found {
+            conclusion,
+            observer: representation.observer,
+            observed: representation.observed,
+        }))
     }
 
     /// The conclusions nearest in meaning to a query, nearest first: at most `top_k`, none farther than `max_distance`
@@ -127,7 +167,9 @@ impl Engine {
         top_k: usize,
         max_distance: Option<f32>,
     ) -> Result<Vec<Conclusion>> {
-        let Some(wanted) = self.embedder.embed(&[query.to_owned()]).await?.pop() else { return Ok(Vec::new()) };
+        let Some(wanted) = self.embedder.embed(&[query.to_owned()]).await?.pop() else {
+            return Ok(Vec::new());
+        };
         let mut scored: Vec<(f32, Conclusion)> = self
             .table
             .all_conclusions(representation)
@@ -135,11 +177,17 @@ impl Engine {
             .into_iter()
             .filter_map(|conclusion| {
                 let distance = 1.0 - conclusion.embedding.as_ref()?.cosine(&wanted)?;
-                max_distance.is_none_or(|most| distance <= most).then_some((distance, conclusion))
+                max_distance
+                    .is_none_or(|most| distance <= most)
+                    .then_some((distance, conclusion))
             })
             .collect();
         scored.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.id.cmp(&a.1.id)));
-        Ok(scored.into_iter().take(top_k).map(|(_, conclusion)| conclusion).collect())
+        Ok(scored
+            .into_iter()
+            .take(top_k)
+            .map(|(_, conclusion)| conclusion)
+            .collect())
     }
 
     /// The representation, when it belongs to the workspace.
@@ -148,10 +196,17 @@ impl Engine {
         workspace: &Workspace,
         id: &RepresentationId,
     ) -> Result<Option<reverie_aws::table::representations::Representation>> {
-        Ok(self.table.representation(id).await?.filter(|found| found.workspace_uid == workspace.uid))
+        Ok(self
+            .table
+            .representation(id)
+            .await?
+            .filter(|found| found.workspace_uid == workspace.uid))
     }
 }
 
 fn gone(workspace: &Workspace) -> EngineError {
-    EngineError::NotFound { what: "Workspace", name: workspace.name.to_string() }
+    EngineError::NotFound {
+        what: "Workspace",
+        name: workspace.name.to_string(),
+    }
 }

@@ -19,7 +19,10 @@ impl Engine {
     /// Handles one message of the dream queue. An error leaves everything in place for the next delivery.
     pub async fn handle_dream(&self, body: &str) -> Result<()> {
         match parse(body)? {
-            DreamLetter::Look { representation, generation } => self.look(&representation, Some(generation)).await,
+            DreamLetter::Look {
+                representation,
+                generation,
+            } => self.look(&representation, Some(generation)).await,
             DreamLetter::Start { run } | DreamLetter::Resume { run } => self.start_or_resume(&run).await,
         }
     }
@@ -28,7 +31,9 @@ impl Engine {
     pub(crate) async fn look(&self, id: &RepresentationId, generation: Option<u64>) -> Result<()> {
         let fresh_run = RunId::new(id, self.now(), &[&self.ids.uid()]);
         let event = Event::Look { generation, fresh_run };
-        let Advance::Done(advanced) = self.advance(id, &event, &[], Caller::Handler).await? else { return Ok(()) };
+        let Advance::Done(advanced) = self.advance(id, &event, &[], Caller::Handler).await? else {
+            return Ok(());
+        };
         if let Some(claimed) = advanced.claimed {
             return self.execute(claimed).await;
         }
@@ -39,11 +44,16 @@ impl Engine {
     }
 
     async fn start_or_resume(&self, id: &RunId) -> Result<()> {
-        let Some(run) = self.table.run(id).await? else { return Ok(()) };
+        let Some(run) = self.table.run(id).await? else {
+            return Ok(());
+        };
         match run.status {
             Status::Pending => {
                 let event = Event::Start { run: id.clone() };
-                match self.advance(&run.representation(), &event, &[], Caller::Handler).await? {
+                match self
+                    .advance(&run.representation(), &event, &[], Caller::Handler)
+                    .await?
+                {
                     Advance::Done(advanced) => match advanced.claimed {
                         Some(claimed) => self.execute(claimed).await,
                         None => Ok(()),
@@ -58,7 +68,9 @@ impl Engine {
 
     /// Goes on with a run whose executor is gone. While its lease holds, somebody else may be at it: the message waits.
     pub(crate) async fn resume(&self, id: &RunId) -> Result<()> {
-        let Some(run) = self.table.run(id).await? else { return Ok(()) };
+        let Some(run) = self.table.run(id).await? else {
+            return Ok(());
+        };
         if run.status != Status::Running {
             return Ok(());
         }
@@ -76,7 +88,10 @@ impl Engine {
     pub(crate) async fn nudge(&self, run: &Run, again: &str) -> Result<()> {
         match run.status {
             Status::Pending => self.send_start(&run.id, run.fence, Some(again)).await,
-            Status::Running => self.send_resume(&run.id, run.fence, run.progress.turn, Some(again)).await,
+            Status::Running => {
+                self.send_resume(&run.id, run.fence, run.progress.turn, Some(again))
+                    .await
+            }
             Status::Completed | Status::Failed | Status::Cancelled => Ok(()),
         }
     }

@@ -38,18 +38,33 @@ impl Engine {
     /// Handles one message of the ingest queue. An error leaves everything in place for the next delivery.
     pub async fn handle_ingest(&self, body: &str) -> Result<()> {
         match parse(body)? {
-            IngestLetter::Session { workspace, session, uid } => self.ingest_session(&workspace, &session, &uid).await,
+            IngestLetter::Session {
+                workspace,
+                session,
+                uid,
+            } => self.ingest_session(&workspace, &session, &uid).await,
             IngestLetter::Representation { id } => self.ensure_timer(&id).await,
         }
     }
 
     async fn ingest_session(&self, workspace: &WorkspaceName, name: &SessionName, uid: &SessionUid) -> Result<()> {
-        let Some(workspace) = self.table.workspace(workspace).await? else { return Ok(()) };
-        let Some(session) = self.table.session(&workspace.uid, name).await?.filter(|session| session.uid == *uid) else { return Ok(()) };
+        let Some(workspace) = self.table.workspace(workspace).await? else {
+            return Ok(());
+        };
+        let Some(session) = self
+            .table
+            .session(&workspace.uid, name)
+            .await?
+            .filter(|session| session.uid == *uid)
+        else {
+            return Ok(());
+        };
         let started = self.now();
         let mut noticed = Seq(0);
         loop {
-            let Some(state) = self.table.session_state(uid).await?.filter(|state| state.alive) else { return Ok(()) };
+            let Some(state) = self.table.session_state(uid).await?.filter(|state| state.alive) else {
+                return Ok(());
+            };
             let cursor = self.table.cursor(uid).await?;
             if cursor.seq >= state.last_seq {
                 if !state.queued || self.table.caught_up(&workspace.uid, uid, state.last_seq).await? {
@@ -58,7 +73,15 @@ impl Engine {
                 continue;
             }
             if self.now().since(started) > SLICE {
-                return self.wake(&workspace.name, name, uid, state.last_seq, Some(&format!("c{}", cursor.seq))).await;
+                return self
+                    .wake(
+                        &workspace.name,
+                        name,
+                        uid,
+                        state.last_seq,
+                        Some(&format!("c{}", cursor.seq)),
+                    )
+                    .await;
             }
             let batch = self.batch(uid, cursor.seq.next(), state.last_seq).await?;
             let members = self.table.members(uid).await?;
@@ -104,7 +127,12 @@ impl Engine {
         for sender in senders {
             for observer in observers(members, sender) {
                 let id = RepresentationId::of(&workspace.uid, observer, sender);
-                if self.table.representation(&id).await?.is_some_and(|found| found.state.timer.is_some() || found.state.idle_waiting) {
+                if self
+                    .table
+                    .representation(&id)
+                    .await?
+                    .is_some_and(|found| found.state.timer.is_some() || found.state.idle_waiting)
+                {
                     self.advance(&id, &Event::Activity, &[], Caller::Handler).await?;
                 }
             }
@@ -113,9 +141,18 @@ impl Engine {
     }
 
     /// The batch's answer: the stored one, or a new one, stored before anything is done with it.
-    async fn answer(&self, workspace: &Workspace, session: &Session, members: &[Member], batch: &[Message]) -> Result<Answer> {
+    async fn answer(
+        &self,
+        workspace: &Workspace,
+        session: &Session,
+        members: &[Member],
+        batch: &[Message],
+    ) -> Result<Answer> {
         let (Some(first), Some(last)) = (batch.first().map(|m| m.seq), batch.last().map(|m| m.seq)) else {
-            return Err(EngineError::NotFound { what: "batch of session", name: session.name.to_string() });
+            return Err(EngineError::NotFound {
+                what: "batch of session",
+                name: session.name.to_string(),
+            });
         };
         if let Some(stored) = self.table.answer(&session.uid, first).await? {
             return Ok(stored);
@@ -127,38 +164,77 @@ impl Engine {
         let derived = if reasoned.is_empty() {
             Derived::default()
         } else {
-            self.reasoner.derive(DeriveRequest { messages: &reasoned, observed: &senders }).await?
+            self.reasoner
+                .derive(DeriveRequest {
+                    messages: &reasoned,
+                    observed: &senders,
+                })
+                .await?
         };
-        let answer = Answer { first, last, at: self.now(), derived };
+        let answer = Answer {
+            first,
+            last,
+            at: self.now(),
+            derived,
+        };
         self.table.store_answer(&session.uid, &answer).await?;
         // Another delivery may have been faster: what is stored is what counts.
         Ok(self.table.answer(&session.uid, first).await?.unwrap_or(answer))
     }
 
     /// The messages of the batch whose senders are observed and which are to be reasoned over.
-    async fn reasoned(&self, workspace: &Workspace, session: &Session, members: &[Member], batch: &[Message]) -> Result<Vec<Message>> {
+    async fn reasoned(
+        &self,
+        workspace: &Workspace,
+        session: &Session,
+        members: &[Member],
+        batch: &[Message],
+    ) -> Result<Vec<Message>> {
         let senders: BTreeSet<&PeerName> = batch.iter().map(|message| &message.peer).collect();
         let peers = self.table.find_peers(&workspace.uid, senders).await?;
-        let levels = Levels { session: Some(&session.configuration), workspace: &workspace.configuration };
+        let levels = Levels {
+            session: Some(&session.configuration),
+            workspace: &workspace.configuration,
+        };
         let wanted = |message: &&Message| {
-            let peer = peers.get(&message.peer).and_then(reverie_aws::table::peers::Peer::observe_me);
-            let member = members.iter().find(|member| member.peer == message.peer).and_then(|member| member.config.observe_me);
-            observed(member, peer) && levels.reasoning(message.configuration.as_ref(), peer, self.config.defaults).value
+            let peer = peers
+                .get(&message.peer)
+                .and_then(reverie_aws::table::peers::Peer::observe_me);
+            let member = members
+                .iter()
+                .find(|member| member.peer == message.peer)
+                .and_then(|member| member.config.observe_me);
+            observed(member, peer)
+                && levels
+                    .reasoning(message.configuration.as_ref(), peer, self.config.defaults)
+                    .value
         };
         Ok(batch.iter().filter(wanted).cloned().collect())
     }
 
     /// Applies an answer for every observer. `false` when session or workspace went meanwhile.
-    async fn apply(&self, workspace: &Workspace, session: &Session, members: &[Member], answer: &Answer) -> Result<bool> {
+    async fn apply(
+        &self,
+        workspace: &Workspace,
+        session: &Session,
+        members: &[Member],
+        answer: &Answer,
+    ) -> Result<bool> {
         let mut by_peer: BTreeMap<&PeerName, Vec<(usize, &Statement)>> = BTreeMap::new();
         for (place, statement) in answer.derived.statements.iter().enumerate() {
             by_peer.entry(&statement.about).or_default().push((place, statement));
         }
         for (about, statements) in by_peer {
             for observer in observers(members, about) {
-                for (part, chunk) in units(&statements, |(_, statement)| statement.content.len()).into_iter().enumerate() {
+                for (part, chunk) in units(&statements, |(_, statement)| statement.content.len())
+                    .into_iter()
+                    .enumerate()
+                {
                     let unit = format!("{}.{part}", digest(&[observer.as_str(), about.as_str()]));
-                    if !self.apply_unit(workspace, session, answer, (observer, about), &unit, chunk).await? {
+                    if !self
+                        .apply_unit(workspace, session, answer, (observer, about), &unit, chunk)
+                        .await?
+                    {
                         return Ok(false);
                     }
                 }
@@ -176,19 +252,38 @@ impl Engine {
         unit: &str,
         statements: &[(usize, &Statement)],
     ) -> Result<bool> {
-        let session_ref = SessionRef { uid: session.uid.clone(), name: session.name.clone() };
+        let session_ref = SessionRef {
+            uid: session.uid.clone(),
+            name: session.name.clone(),
+        };
         let arrivals = self.arrivals(&session.uid, answer).await?;
         let distinct = fold(statements);
-        let texts: Vec<String> = distinct.iter().map(|(_, statement)| statement.content.clone()).collect();
+        let texts: Vec<String> = distinct
+            .iter()
+            .map(|(_, statement)| statement.content.clone())
+            .collect();
         let mut embeddings = None;
         loop {
-            let representation = self.table.ensure_representation(workspace, observer, about, self.now()).await?;
-            let known = self.table.known(&representation.id, &workspace.uid, &session.uid, &texts).await?;
+            let representation = self
+                .table
+                .ensure_representation(workspace, observer, about, self.now())
+                .await?;
+            let known = self
+                .table
+                .known(&representation.id, &workspace.uid, &session.uid, &texts)
+                .await?;
             let (mut created, mut reinforced) = (Vec::new(), Vec::new());
             for (place, (origin, statement)) in distinct.iter().enumerate() {
-                let support = vec![Support { session: session.uid.clone(), messages: statement.messages.clone() }];
+                let support = vec![Support {
+                    session: session.uid.clone(),
+                    messages: statement.messages.clone(),
+                }];
                 let heard = statement.messages.iter().filter_map(|seq| arrivals.get(seq)).max();
-                if known.erased.get(&place).is_some_and(|erased| heard.is_none_or(|heard| heard <= erased)) {
+                if known
+                    .erased
+                    .get(&place)
+                    .is_some_and(|erased| heard.is_none_or(|heard| heard <= erased))
+                {
                     continue;
                 }
                 if let Some(holder) = known.holders.get(&place) {
@@ -222,12 +317,28 @@ impl Engine {
             if created.is_empty() && reinforced.is_empty() {
                 return Ok(true);
             }
-            let event = Event::Concluded { explicit: created.len() as u64, session: Some(session_ref.clone()) };
-            let Some(view) = self.view(&representation, &event).await? else { return Ok(false) };
+            let event = Event::Concluded {
+                explicit: created.len() as u64,
+                session: Some(session_ref.clone()),
+            };
+            let Some(view) = self.view(&representation, &event).await? else {
+                return Ok(false);
+            };
             let now = self.now();
             let (next, effects) = step(&representation.state, &self.timings, &view, &event, now);
-            let source = Some(Source { session: &session.uid, first: answer.first, unit });
-            let unit = Unit { workspace, representation: &representation, next: &next, created: &created, reinforced: &reinforced, source };
+            let source = Some(Source {
+                session: &session.uid,
+                first: answer.first,
+                unit,
+            });
+            let unit = Unit {
+                workspace,
+                representation: &representation,
+                next: &next,
+                created: &created,
+                reinforced: &reinforced,
+                source,
+            };
             match self.table.apply_unit(&unit, now).await? {
                 Applied::Now => {
                     self.perform(&representation, &effects, Caller::Handler).await;
@@ -247,7 +358,10 @@ impl Engine {
     /// When the batch's messages arrived: tombstones ask.
     async fn arrivals(&self, session: &SessionUid, answer: &Answer) -> Result<BTreeMap<Seq, Time>> {
         let messages = self.table.messages(session, answer.first, answer.last).await?;
-        Ok(messages.into_iter().map(|message| (message.seq, message.arrived_at)).collect())
+        Ok(messages
+            .into_iter()
+            .map(|message| (message.seq, message.arrived_at))
+            .collect())
     }
 
     /// Notes that the batch after the cursor failed, and how long to wait: nothing else moves.
@@ -255,7 +369,9 @@ impl Engine {
         tracing::warn!(session.uid = %session, batch.first = cursor.seq.0 + 1, failures = cursor.failures + 1, error = &error as &dyn std::error::Error, "a batch failed");
         match self.table.note_failure(session, cursor).await {
             Ok(()) => {
-                let wait = Duration::from_secs(1).saturating_mul(1 << cursor.failures.min(10)).min(MAX_BACKOFF);
+                let wait = Duration::from_secs(1)
+                    .saturating_mul(1 << cursor.failures.min(10))
+                    .min(MAX_BACKOFF);
                 EngineError::Later(wait)
             }
             Err(_) => error,
@@ -265,7 +381,10 @@ impl Engine {
 
 /// Who observes a peer: itself, and the members who observe others.
 fn observers<'a>(members: &'a [Member], observed: &'a PeerName) -> Vec<&'a PeerName> {
-    let others = members.iter().filter(|member| member.observes_others() && member.peer != *observed).map(|member| &member.peer);
+    let others = members
+        .iter()
+        .filter(|member| member.observes_others() && member.peer != *observed)
+        .map(|member| &member.peer);
     std::iter::once(observed).chain(others).collect()
 }
 

@@ -12,7 +12,11 @@ use crate::{Engine, EngineError, Result};
 #[serde(rename_all = "snake_case")]
 pub(crate) enum IngestLetter {
     /// A session has messages past its cursor.
-    Session { workspace: WorkspaceName, session: SessionName, uid: SessionUid },
+    Session {
+        workspace: WorkspaceName,
+        session: SessionName,
+        uid: SessionUid,
+    },
     /// A representation's timer is to be set.
     Representation { id: RepresentationId },
 }
@@ -22,7 +26,10 @@ pub(crate) enum IngestLetter {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DreamLetter {
     /// A timer fired, or should have: look. The body of a schedule, so it names nothing but the state.
-    Look { representation: RepresentationId, generation: u64 },
+    Look {
+        representation: RepresentationId,
+        generation: u64,
+    },
     /// A pending run is to be started.
     Start { run: RunId },
     /// A running run is to be gone on with.
@@ -52,38 +59,91 @@ impl Engine {
         last: Seq,
         again: Option<&str>,
     ) -> Result<()> {
-        let letter = IngestLetter::Session { workspace: workspace.clone(), session: session.clone(), uid: uid.clone() };
-        self.send(QueueName::Ingest, uid.as_str(), &format!("{uid}.{last}"), again, &letter).await
+        let letter = IngestLetter::Session {
+            workspace: workspace.clone(),
+            session: session.clone(),
+            uid: uid.clone(),
+        };
+        self.send(
+            QueueName::Ingest,
+            uid.as_str(),
+            &format!("{uid}.{last}"),
+            again,
+            &letter,
+        )
+        .await
     }
 
     /// Wakes ingest to set a representation's timer, as its state of this revision says.
     pub(crate) async fn wake_timer(&self, id: &RepresentationId, revision: u64) -> Result<()> {
         let letter = IngestLetter::Representation { id: id.clone() };
-        self.send(QueueName::Ingest, id.as_str(), &format!("{id}.{revision}"), None, &letter).await
+        self.send(
+            QueueName::Ingest,
+            id.as_str(),
+            &format!("{id}.{revision}"),
+            None,
+            &letter,
+        )
+        .await
     }
 
     /// Asks the executor to look at a representation now.
     pub(crate) async fn send_look(&self, id: &RepresentationId, generation: u64, again: Option<&str>) -> Result<()> {
-        let letter = DreamLetter::Look { representation: id.clone(), generation };
-        self.send(QueueName::Dreams, id.as_str(), &format!("{id}.{generation}"), again, &letter).await
+        let letter = DreamLetter::Look {
+            representation: id.clone(),
+            generation,
+        };
+        self.send(
+            QueueName::Dreams,
+            id.as_str(),
+            &format!("{id}.{generation}"),
+            again,
+            &letter,
+        )
+        .await
     }
 
     /// Asks the executor to start a pending run, as the representation's state of this revision says.
     pub(crate) async fn send_start(&self, run: &RunId, revision: u64, again: Option<&str>) -> Result<()> {
         let letter = DreamLetter::Start { run: run.clone() };
-        self.send(QueueName::Dreams, run.representation().as_str(), &format!("{run}.{revision}"), again, &letter).await
+        self.send(
+            QueueName::Dreams,
+            run.representation().as_str(),
+            &format!("{run}.{revision}"),
+            again,
+            &letter,
+        )
+        .await
     }
 
     /// Asks the executor to go on with a run whose fence is `fence`, standing at `turn`.
     pub(crate) async fn send_resume(&self, run: &RunId, fence: u64, turn: u32, again: Option<&str>) -> Result<()> {
         let letter = DreamLetter::Resume { run: run.clone() };
-        self.send(QueueName::Dreams, run.representation().as_str(), &format!("{run}.{fence}.{turn}"), again, &letter).await
+        self.send(
+            QueueName::Dreams,
+            run.representation().as_str(),
+            &format!("{run}.{fence}.{turn}"),
+            again,
+            &letter,
+        )
+        .await
     }
 
     /// A re-send has a fresh group, so that a stuck group never blocks the repair, and its own deduplication id.
-    async fn send(&self, queue: QueueName, group: &str, deduplication: &str, again: Option<&str>, letter: &impl Serialize) -> Result<()> {
+    async fn send(
+        &self,
+        queue: QueueName,
+        group: &str,
+        deduplication: &str,
+        again: Option<&str>,
+        letter: &impl Serialize,
+    ) -> Result<()> {
         let suffixed = |text: &str| again.map_or_else(|| text.to_owned(), |again| format!("{text}.{again}"));
-        let letter = Letter { group: suffixed(group), deduplication: suffixed(deduplication), body: body(letter)? };
+        let letter = Letter {
+            group: suffixed(group),
+            deduplication: suffixed(deduplication),
+            body: body(letter)?,
+        };
         Ok(self.queues.send(queue, letter).await?)
     }
 
@@ -94,7 +154,10 @@ impl Engine {
             at,
             queue: QueueName::Dreams,
             group: id.to_string(),
-            body: body(&DreamLetter::Look { representation: id.clone(), generation })?,
+            body: body(&DreamLetter::Look {
+                representation: id.clone(),
+                generation,
+            })?,
         };
         Ok(self.schedules.create(schedule).await?)
     }
@@ -106,9 +169,18 @@ mod tests {
 
     #[test]
     fn bodies_are_canonical_and_carry_only_ids() {
-        let look = DreamLetter::Look { representation: RepresentationId::trusted("r"), generation: 7 };
-        assert_eq!(serde_json::to_string(&look).ok().as_deref(), Some(r#"{"look":{"representation":"r","generation":7}}"#));
-        assert_eq!(parse::<DreamLetter>(r#"{"look":{"representation":"r","generation":7}}"#).ok(), Some(look));
+        let look = DreamLetter::Look {
+            representation: RepresentationId::trusted("r"),
+            generation: 7,
+        };
+        assert_eq!(
+            serde_json::to_string(&look).ok().as_deref(),
+            Some(r#"{"look":{"representation":"r","generation":7}}"#)
+        );
+        assert_eq!(
+            parse::<DreamLetter>(r#"{"look":{"representation":"r","generation":7}}"#).ok(),
+            Some(look)
+        );
         assert!(parse::<DreamLetter>("{}").is_err());
     }
 

@@ -73,9 +73,28 @@ pub struct Engine {
 impl Engine {
     /// Puts an engine together.
     pub fn new(parts: EngineParts) -> Self {
-        let EngineParts { table, queues, schedules, reasoner, embedder, clock, ids, config } = parts;
+        let EngineParts {
+            table,
+            queues,
+            schedules,
+            reasoner,
+            embedder,
+            clock,
+            ids,
+            config,
+        } = parts;
         let timings = Timings::of(&config);
-        Self { table, queues, schedules, reasoner, embedder, clock, ids, config, timings }
+        Self {
+            table,
+            queues,
+            schedules,
+            reasoner,
+            embedder,
+            clock,
+            ids,
+            config,
+            timings,
+        }
     }
 
     /// The table, for reads that need no engine.

@@ -58,7 +58,9 @@ pub(crate) enum Advance {
 impl Engine {
     /// What the machine has to know besides its state. `None` when the workspace is gone.
     pub(crate) async fn view(&self, representation: &Representation, event: &Event) -> Result<Option<View>> {
-        let Some(workspace) = self.table.workspace(&representation.workspace).await? else { return Ok(None) };
+        let Some(workspace) = self.table.workspace(&representation.workspace).await? else {
+            return Ok(None);
+        };
         if workspace.uid != representation.workspace_uid {
             return Ok(None);
         }
@@ -76,7 +78,8 @@ impl Engine {
         view.last_activity = activity.map(|activity| activity.at);
         for (dream_type, run) in &representation.state.pending {
             if let Some(session) = self.table.run(run).await?.and_then(|run| run.session) {
-                view.manual_enabled.insert(*dream_type, self.dreaming_enabled(&workspace, Some(&session)).await?);
+                view.manual_enabled
+                    .insert(*dream_type, self.dreaming_enabled(&workspace, Some(&session)).await?);
             }
         }
         Ok(Some(view))
@@ -85,17 +88,32 @@ impl Engine {
     /// Whether the session of the activity has messages that ingest has not come to. Batches that back off are no lag.
     pub(crate) async fn lags(&self, activity: &Activity) -> Result<bool> {
         let cursor = self.table.cursor(&activity.session).await?;
-        let alive = self.table.session_state(&activity.session).await?.is_some_and(|state| state.alive);
+        let alive = self
+            .table
+            .session_state(&activity.session)
+            .await?
+            .is_some_and(|state| state.alive);
         Ok(alive && cursor.failures == 0 && cursor.seq < activity.seq)
     }
 
     /// Whether dreams are on for a session's settings; a session that is gone has none.
-    pub(crate) async fn dreaming_enabled(&self, workspace: &Workspace, deciding: Option<&SessionRef>) -> Result<Decided<bool>> {
+    pub(crate) async fn dreaming_enabled(
+        &self,
+        workspace: &Workspace,
+        deciding: Option<&SessionRef>,
+    ) -> Result<Decided<bool>> {
         let session = match deciding {
-            Some(deciding) => self.table.session(&workspace.uid, &deciding.name).await?.filter(|session| session.uid == deciding.uid && session.is_active),
+            Some(deciding) => self
+                .table
+                .session(&workspace.uid, &deciding.name)
+                .await?
+                .filter(|session| session.uid == deciding.uid && session.is_active),
             None => None,
         };
-        let levels = Levels { session: session.as_ref().map(|session| &session.configuration), workspace: &workspace.configuration };
+        let levels = Levels {
+            session: session.as_ref().map(|session| &session.configuration),
+            workspace: &workspace.configuration,
+        };
         Ok(levels.dreaming(self.config.defaults))
     }
 
@@ -109,28 +127,58 @@ impl Engine {
         caller: Caller,
     ) -> Result<Advance> {
         for _ in 0..ATTEMPTS {
-            let Some(representation) = self.table.representation(id).await? else { return Ok(Advance::Gone) };
-            let Some(mut view) = self.view(&representation, event).await? else { return Ok(Advance::Gone) };
+            let Some(representation) = self.table.representation(id).await? else {
+                return Ok(Advance::Gone);
+            };
+            let Some(mut view) = self.view(&representation, event).await? else {
+                return Ok(Advance::Gone);
+            };
             // A request's own session decides whether it is allowed.
             for write in runs {
-                if let RunWrite::Create(Run { dream_type, session: Some(session), .. }) = write
+                if let RunWrite::Create(Run {
+                    dream_type,
+                    session: Some(session),
+                    ..
+                }) = write
                     && let Some(workspace) = self.table.workspace(&representation.workspace).await?
                 {
-                    view.manual_enabled.insert(*dream_type, self.dreaming_enabled(&workspace, Some(session)).await?);
+                    view.manual_enabled
+                        .insert(*dream_type, self.dreaming_enabled(&workspace, Some(session)).await?);
                 }
             }
             let now = self.now();
             let (next, effects) = step(&representation.state, &self.timings, &view, event, now);
             let (writes, claimed) = self.run_writes(&representation, &next, &effects, runs, now).await?;
             if next == representation.state && writes.is_empty() {
-                let representation = Representation { state: next, ..representation };
-                return Ok(Advance::Done(Box::new(Advanced { representation, effects, claimed })));
+                let representation = Representation {
+                    state: next,
+                    ..representation
+                };
+                // A look may find a run waiting for a slot that is free: its letter is sent again.
+                self.perform(&representation, &effects, caller).await;
+                return Ok(Advance::Done(Box::new(Advanced {
+                    representation,
+                    effects,
+                    claimed,
+                })));
             }
-            match self.table.save_representation(&representation, &next, &writes, now).await {
+            match self
+                .table
+                .save_representation(&representation, &next, &writes, now)
+                .await
+            {
                 Ok(()) => {
-                    let representation = Representation { state: next, revision: representation.revision + 1, ..representation };
+                    let representation = Representation {
+                        state: next,
+                        revision: representation.revision + 1,
+                        ..representation
+                    };
                     self.perform(&representation, &effects, caller).await;
-                    return Ok(Advance::Done(Box::new(Advanced { representation, effects, claimed })));
+                    return Ok(Advance::Done(Box::new(Advanced {
+                        representation,
+                        effects,
+                        claimed,
+                    })));
                 }
                 Err(TableError::Condition(_)) => {
                     if self.any_lost(runs).await? {
@@ -164,7 +212,11 @@ impl Engine {
         given: &[RunWrite],
         now: Time,
     ) -> Result<(Vec<RunWrite>, Option<Run>)> {
-        let accepted = |run: &RunId| effects.iter().any(|effect| matches!(effect, Effect::Accepted { run: id } if id == run));
+        let accepted = |run: &RunId| {
+            effects
+                .iter()
+                .any(|effect| matches!(effect, Effect::Accepted { run: id } if id == run))
+        };
         let mut writes: Vec<RunWrite> = given
             .iter()
             .filter(|write| match write {
@@ -176,9 +228,15 @@ impl Engine {
         let mut claimed = None;
         for effect in effects {
             match effect {
-                Effect::Claim { run, dream_type, trigger } => {
+                Effect::Claim {
+                    run,
+                    dream_type,
+                    trigger,
+                } => {
                     let found = self.table.run(run).await?;
-                    let before = found.clone().unwrap_or_else(|| fresh_run(representation, run, *dream_type, *trigger, now));
+                    let before = found
+                        .clone()
+                        .unwrap_or_else(|| fresh_run(representation, run, *dream_type, *trigger, now));
                     let mut after = before.clone();
                     after.status = Status::Running;
                     after.started_at = Some(now);
@@ -186,11 +244,20 @@ impl Engine {
                     after.lease_until = Some(now + LEASE);
                     after.total_at_claim = representation.live;
                     claimed = Some(after.clone());
-                    writes.push(if found.is_some() { RunWrite::Update { before, after } } else { RunWrite::Create(after) });
+                    writes.push(if found.is_some() {
+                        RunWrite::Update { before, after }
+                    } else {
+                        RunWrite::Create(after)
+                    });
                 }
                 Effect::DropPending { run } => {
                     if let Some(before) = self.table.run(run).await? {
-                        let after = Run { status: Status::Cancelled, ended_at: Some(now), lease_until: None, ..before.clone() };
+                        let after = Run {
+                            status: Status::Cancelled,
+                            ended_at: Some(now),
+                            lease_until: None,
+                            ..before.clone()
+                        };
                         writes.push(RunWrite::Update { before, after });
                     }
                 }
@@ -208,7 +275,9 @@ impl Engine {
         // Create first, then delete: a timer that is replaced never leaves a gap.
         for effect in effects {
             let done = match effect {
-                Effect::Schedule { generation, at } if caller == Caller::Handler => self.set_timer(id, *generation, *at).await,
+                Effect::Schedule { generation, at } if caller == Caller::Handler => {
+                    self.set_timer(id, *generation, *at).await
+                }
                 Effect::Enqueue { run } => self.send_start(run, representation.revision, None).await,
                 Effect::Schedule { .. } | Effect::Unschedule { .. } => {
                     timer_changed |= caller == Caller::Api;
@@ -222,7 +291,13 @@ impl Engine {
             if let Effect::Unschedule { generation } = effect
                 && caller == Caller::Handler
             {
-                log(id, self.schedules.delete(&schedule_name(id, *generation)).await.map_err(Into::into));
+                log(
+                    id,
+                    self.schedules
+                        .delete(&schedule_name(id, *generation))
+                        .await
+                        .map_err(Into::into),
+                );
             }
         }
         if timer_changed {
@@ -242,7 +317,11 @@ impl Engine {
 
     /// Schedules the look of a generation; what is due already is looked at now.
     async fn set_timer(&self, id: &RepresentationId, generation: u64, at: Time) -> Result<()> {
-        if at <= self.now() { self.send_look(id, generation, None).await } else { self.schedule(id, generation, at).await }
+        if at <= self.now() {
+            self.send_look(id, generation, None).await
+        } else {
+            self.schedule(id, generation, at).await
+        }
     }
 }
 
@@ -254,7 +333,13 @@ fn log(id: &RepresentationId, done: Result<()>) {
 }
 
 /// A run that nobody has stored yet.
-pub(crate) fn fresh_run(representation: &Representation, id: &RunId, dream_type: DreamType, trigger: Trigger, now: Time) -> Run {
+pub(crate) fn fresh_run(
+    representation: &Representation,
+    id: &RunId,
+    dream_type: DreamType,
+    trigger: Trigger,
+    now: Time,
+) -> Run {
     Run {
         id: id.clone(),
         workspace_uid: representation.workspace_uid.clone(),

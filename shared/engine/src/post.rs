@@ -51,7 +51,12 @@ pub struct Posted {
 impl Engine {
     /// Stores messages of one session in order, all or none. Workspace, session, peers and memberships are created as
     /// needed. Concurrent writers neither lose nor reorder a message within a batch.
-    pub async fn post_messages(&self, workspace: &WorkspaceName, session: &SessionName, new: Vec<NewMessage>) -> Result<Posted> {
+    pub async fn post_messages(
+        &self,
+        workspace: &WorkspaceName,
+        session: &SessionName,
+        new: Vec<NewMessage>,
+    ) -> Result<Posted> {
         let arrived_at = self.now();
         let mut echo = 0_usize;
         for message in &new {
@@ -66,12 +71,17 @@ impl Engine {
             let mut posting = self.table.posting(workspace, session, &senders).await?;
             let complete = posting.session.is_some()
                 && posting.state.is_some()
-                && senders.iter().all(|sender| posting.members.get(sender).is_some_and(|member| member.is_active()));
+                && senders
+                    .iter()
+                    .all(|sender| posting.members.get(sender).is_some_and(|member| member.is_active()));
             if !complete {
                 self.prepare(workspace, session, &senders, arrived_at).await?;
                 posting = self.table.posting(workspace, session, &senders).await?;
             }
-            let (Some(workspace), Some(session), Some(state)) = (posting.workspace, posting.session, posting.state) else { continue };
+            let (Some(workspace), Some(session), Some(state)) = (posting.workspace, posting.session, posting.state)
+            else {
+                continue;
+            };
             if !state.alive {
                 return Err(EngineError::SessionGone(session.name.to_string()));
             }
@@ -93,10 +103,18 @@ impl Engine {
                 })
                 .collect();
             let activity = self.activity(&messages, &session, &posting.activity, arrived_at);
-            match self.table.append(&workspace, &session, &state, &messages, &activity, arrived_at).await {
+            match self
+                .table
+                .append(&workspace, &session, &state, &messages, &activity, arrived_at)
+                .await
+            {
                 Ok(()) => {
                     self.wake_or_leave(&workspace, &session, seq).await;
-                    return Ok(Posted { workspace, session, messages });
+                    return Ok(Posted {
+                        workspace,
+                        session,
+                        messages,
+                    });
                 }
                 Err(TableError::Condition(_)) => {}
                 Err(TableError::TooLarge(what)) => return Err(EngineError::TooLarge(what)),
@@ -107,11 +125,28 @@ impl Engine {
     }
 
     /// Creates what a first message needs: workspace, session, peers, memberships.
-    async fn prepare(&self, workspace: &WorkspaceName, session: &SessionName, senders: &HashSet<PeerName>, now: Time) -> Result<()> {
-        let (workspace, _) = self.table.get_or_create_workspace(workspace, Given::default(), &*self.ids, now).await?;
-        let members: BTreeMap<_, _> = senders.iter().map(|sender| (sender.clone(), MemberConfig::default())).collect();
-        let given = GivenSession { given: Given::default(), members };
-        self.table.get_or_create_session(&workspace, session, given, &*self.ids, now).await?;
+    async fn prepare(
+        &self,
+        workspace: &WorkspaceName,
+        session: &SessionName,
+        senders: &HashSet<PeerName>,
+        now: Time,
+    ) -> Result<()> {
+        let (workspace, _) = self
+            .table
+            .get_or_create_workspace(workspace, Given::default(), &*self.ids, now)
+            .await?;
+        let members: BTreeMap<_, _> = senders
+            .iter()
+            .map(|sender| (sender.clone(), MemberConfig::default()))
+            .collect();
+        let given = GivenSession {
+            given: Given::default(),
+            members,
+        };
+        self.table
+            .get_or_create_session(&workspace, session, given, &*self.ids, now)
+            .await?;
         Ok(())
     }
 
@@ -131,7 +166,16 @@ impl Engine {
         latest
             .into_iter()
             .filter(|(peer, _)| written.get(peer).is_none_or(|activity| now.since(activity.at) >= step))
-            .map(|(peer, seq)| (peer, Activity { at: now, session: session.uid.clone(), seq }))
+            .map(|(peer, seq)| {
+                (
+                    peer,
+                    Activity {
+                        at: now,
+                        session: session.uid.clone(),
+                        seq,
+                    },
+                )
+            })
             .collect()
     }
 

@@ -38,7 +38,10 @@ impl Engine {
         let mut report = Report::default();
         for work in self.table.due_sessions(now, PER_SHARD).await? {
             let sent = match self.table.session_state(&work.uid).await? {
-                Some(state) => self.wake(&work.workspace, &work.session, &work.uid, state.last_seq, Some(&tick)).await,
+                Some(state) => {
+                    self.wake(&work.workspace, &work.session, &work.uid, state.last_seq, Some(&tick))
+                        .await
+                }
                 None => Ok(()),
             };
             report.count(sent, |report| &mut report.sessions);
@@ -48,7 +51,11 @@ impl Engine {
             let sent = self.send_look(&representation.id, generation, Some(&tick)).await;
             report.count(sent, |report| &mut report.representations);
         }
-        for representation in self.table.due_representations(DueKind::Disabled, now, PER_SHARD).await? {
+        for representation in self
+            .table
+            .due_representations(DueKind::Disabled, now, PER_SHARD)
+            .await?
+        {
             let looked = self.look_at_settings(&representation.id).await;
             report.count(looked, |report| &mut report.representations);
         }
@@ -57,7 +64,13 @@ impl Engine {
             report.count(sent, |report| &mut report.runs);
         }
         if report != Report::default() {
-            tracing::info!(sessions = report.sessions, representations = report.representations, runs = report.runs, failed = report.failed, "reconciled");
+            tracing::info!(
+                sessions = report.sessions,
+                representations = report.representations,
+                runs = report.runs,
+                failed = report.failed,
+                "reconciled"
+            );
         }
         Ok(report)
     }
@@ -65,9 +78,15 @@ impl Engine {
     /// Sees whether dreams are on again, and comes back later if not.
     async fn look_at_settings(&self, id: &RepresentationId) -> Result<()> {
         self.advance(id, &Event::SettingsChanged, &[], Caller::Handler).await?;
-        let Some(representation) = self.table.representation(id).await? else { return Ok(()) };
+        let Some(representation) = self.table.representation(id).await? else {
+            return Ok(());
+        };
         let state = representation.state.clone();
-        match self.table.save_representation(&representation, &state, &[], self.now()).await {
+        match self
+            .table
+            .save_representation(&representation, &state, &[], self.now())
+            .await
+        {
             // Whoever changed it has set its next look.
             Ok(()) | Err(TableError::Condition(_)) => Ok(()),
             Err(error) => Err(error.into()),
@@ -80,7 +99,10 @@ impl Engine {
         let mut released = 0;
         for run in self.table.due_runs(now + LEASE, usize::MAX).await? {
             if run.status == Status::Running && run.lease_until.is_some_and(|until| until > now) {
-                let after = Run { lease_until: Some(now), ..run.clone() };
+                let after = Run {
+                    lease_until: Some(now),
+                    ..run.clone()
+                };
                 released += usize::from(self.table.update_run(&run, &after).await?.is_some());
             }
         }
@@ -94,7 +116,10 @@ impl Report {
             Ok(()) => *counter(self) += 1,
             Err(error) => {
                 self.failed += 1;
-                tracing::warn!(error = &error as &dyn std::error::Error, "an item could not be reconciled; it stays due");
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "an item could not be reconciled; it stays due"
+                );
             }
         }
     }

@@ -50,10 +50,19 @@ pub struct DreamStatus {
 
 impl Engine {
     /// Every gate between a representation and its next dream. `None` when nothing was ever concluded there.
-    pub async fn why_not(&self, workspace: &Workspace, observer: &PeerName, observed: &PeerName) -> Result<Option<DreamStatus>> {
+    pub async fn why_not(
+        &self,
+        workspace: &Workspace,
+        observer: &PeerName,
+        observed: &PeerName,
+    ) -> Result<Option<DreamStatus>> {
         let id = RepresentationId::of(&workspace.uid, observer, observed);
-        let Some(representation) = self.table.representation(&id).await? else { return Ok(None) };
-        let Some(mut view) = self.view(&representation, &Event::SettingsChanged).await? else { return Ok(None) };
+        let Some(representation) = self.table.representation(&id).await? else {
+            return Ok(None);
+        };
+        let Some(mut view) = self.view(&representation, &Event::SettingsChanged).await? else {
+            return Ok(None);
+        };
         if let Some(activity) = self.table.activity(&workspace.uid, observed).await? {
             view.ingest_lagging = self.lags(&activity).await?;
         }
@@ -66,7 +75,11 @@ impl Engine {
         };
         let last_run = self.table.runs(&id, Some(1)).await?.pop();
         let why_not = why_not(&representation.state, &self.timings, &view, self.now());
-        Ok(Some(DreamStatus { why_not, running_at, last_run }))
+        Ok(Some(DreamStatus {
+            why_not,
+            running_at,
+            last_run,
+        }))
     }
 
     /// What the workspace has waiting and running: sessions to derive from, and dreams.
@@ -87,14 +100,24 @@ impl Engine {
             status.all.pending += 1;
             by_session.entry(name).or_default().pending += 1;
         }
-        for DreamWork { observer: by, observed, running, session: of, .. } in work.dreams {
+        for DreamWork {
+            observer: by,
+            observed,
+            running,
+            session: of,
+            ..
+        } in work.dreams
+        {
             let wanted = observer.is_none_or(|observer| *observer == by)
                 && sender.is_none_or(|sender| *sender == observed)
                 && session.is_none_or(|session| of.as_ref() == Some(session));
             if !wanted {
                 continue;
             }
-            let counts = [Some(&mut status.all), of.map(|name| by_session.entry(name).or_default())];
+            let counts = [
+                Some(&mut status.all),
+                of.map(|name| by_session.entry(name).or_default()),
+            ];
             for units in counts.into_iter().flatten() {
                 if running {
                     units.in_progress += 1;
@@ -103,12 +126,20 @@ impl Engine {
                 }
             }
         }
-        status.sessions = by_session.into_iter().map(|(session, units)| SessionUnits { session, units }).collect();
+        status.sessions = by_session
+            .into_iter()
+            .map(|(session, units)| SessionUnits { session, units })
+            .collect();
         Ok(status)
     }
 
     /// Whether a session's waiting messages can become conclusions of an observer, or about a sender: by its members.
-    async fn concerns(&self, session: &reverie_core::id::SessionUid, observer: Option<&PeerName>, sender: Option<&PeerName>) -> Result<bool> {
+    async fn concerns(
+        &self,
+        session: &reverie_core::id::SessionUid,
+        observer: Option<&PeerName>,
+        sender: Option<&PeerName>,
+    ) -> Result<bool> {
         if observer.is_none() && sender.is_none() {
             return Ok(true);
         }

@@ -61,7 +61,12 @@ impl fmt::Debug for Faults {
 impl Faults {
     /// As planned.
     pub(crate) fn plan(plan: impl FnMut(usize, &str) -> Fault + Send + 'static) -> Self {
-        Self(Arc::new(Mutex::new(State { plan: Box::new(plan), calls: Vec::new(), dead: false, seen: HashMap::new() })))
+        Self(Arc::new(Mutex::new(State {
+            plan: Box::new(plan),
+            calls: Vec::new(),
+            dead: false,
+            seen: HashMap::new(),
+        })))
     }
 
     /// None at all.
@@ -121,7 +126,10 @@ impl Faults {
 
     /// A connector with these faults.
     pub(crate) fn wrap(&self, inner: SharedHttpConnector) -> SharedHttpConnector {
-        SharedHttpConnector::new(Faulty { inner, faults: self.clone() })
+        SharedHttpConnector::new(Faulty {
+            inner,
+            faults: self.clone(),
+        })
     }
 }
 
@@ -139,13 +147,20 @@ fn refusal(kind: &str, extra: Value) -> HttpResponse {
     let mut body = json!({"__type": format!("com.amazonaws.dynamodb.v20120810#{kind}"), "message": kind});
     body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
     let mut response = HttpResponse::new(400.try_into().unwrap(), SdkBody::from(body.to_string()));
-    response.headers_mut().insert("content-type", "application/x-amz-json-1.0");
+    response
+        .headers_mut()
+        .insert("content-type", "application/x-amz-json-1.0");
     response
 }
 
 impl HttpConnector for Faulty {
     fn call(&self, mut request: HttpRequest) -> HttpConnectorFuture {
-        let name = request.headers().get("x-amz-target").and_then(|target| target.split('.').nth(1)).unwrap_or_default().to_owned();
+        let name = request
+            .headers()
+            .get("x-amz-target")
+            .and_then(|target| target.split('.').nth(1))
+            .unwrap_or_default()
+            .to_owned();
         let body: Value = serde_json::from_slice(request.body().bytes().unwrap_or_default()).unwrap_or_default();
         let fault = self.faults.next(&name);
         let (inner, faults) = (self.inner.clone(), self.faults.clone());
@@ -158,8 +173,13 @@ impl HttpConnector for Faulty {
                 }
                 Fault::Conflict => {
                     let items = body["TransactItems"].as_array().map_or(1, Vec::len);
-                    let reasons: Vec<_> = (0..items).map(|place| json!({"Code": if place == 0 { "TransactionConflict" } else { "None" }})).collect();
-                    Ok(refusal("TransactionCanceledException", json!({ "CancellationReasons": reasons })))
+                    let reasons: Vec<_> = (0..items)
+                        .map(|place| json!({"Code": if place == 0 { "TransactionConflict" } else { "None" }}))
+                        .collect();
+                    Ok(refusal(
+                        "TransactionCanceledException",
+                        json!({ "CancellationReasons": reasons }),
+                    ))
                 }
                 Fault::Throttle => Ok(refusal("ProvisionedThroughputExceededException", json!({}))),
                 Fault::Unprocessed => {
@@ -172,7 +192,11 @@ impl HttpConnector for Faulty {
                         unprocessed["Keys"] = json!(rest);
                         left[table] = unprocessed;
                     }
-                    let none = asked["RequestItems"].as_object().unwrap().values().all(|wanted| wanted["Keys"].as_array().unwrap().is_empty());
+                    let none = asked["RequestItems"]
+                        .as_object()
+                        .unwrap()
+                        .values()
+                        .all(|wanted| wanted["Keys"].as_array().unwrap().is_empty());
                     let mut answer = if none {
                         json!({"Responses": {}})
                     } else {
@@ -182,7 +206,9 @@ impl HttpConnector for Faulty {
                     };
                     answer["UnprocessedKeys"] = left;
                     let mut response = HttpResponse::new(200.try_into().unwrap(), SdkBody::from(answer.to_string()));
-                    response.headers_mut().insert("content-type", "application/x-amz-json-1.0");
+                    response
+                        .headers_mut()
+                        .insert("content-type", "application/x-amz-json-1.0");
                     Ok(response)
                 }
                 Fault::None | Fault::Stale => {
@@ -192,14 +218,21 @@ impl HttpConnector for Faulty {
                         let seen = faults.0.lock().unwrap().seen.get(&question).cloned();
                         if let Some((status, answer)) = seen {
                             let mut response = HttpResponse::new(status.try_into().unwrap(), SdkBody::from(answer));
-                            response.headers_mut().insert("content-type", "application/x-amz-json-1.0");
+                            response
+                                .headers_mut()
+                                .insert("content-type", "application/x-amz-json-1.0");
                             return Ok(response);
                         }
                     }
                     let response = inner.call(request).await?;
                     if loose {
                         let answer = response.body().bytes().unwrap_or_default().to_vec();
-                        faults.0.lock().unwrap().seen.insert(question, (response.status().as_u16(), answer));
+                        faults
+                            .0
+                            .lock()
+                            .unwrap()
+                            .seen
+                            .insert(question, (response.status().as_u16(), answer));
                     }
                     Ok(response)
                 }
@@ -222,14 +255,20 @@ impl FaultyPorts {
 
     fn before(&self, what: &'static str) -> Result<Fault, PortError> {
         match self.faults.next(what) {
-            Fault::DieBefore | Fault::Fail | Fault::Throttle => Err(PortError { what, source: "the connection was cut".into() }),
+            Fault::DieBefore | Fault::Fail | Fault::Throttle => Err(PortError {
+                what,
+                source: "the connection was cut".into(),
+            }),
             fault => Ok(fault),
         }
     }
 
     fn after(what: &'static str, fault: Fault) -> Result<(), PortError> {
         match fault {
-            Fault::DieAfter | Fault::Lose => Err(PortError { what, source: "the connection was cut".into() }),
+            Fault::DieAfter | Fault::Lose => Err(PortError {
+                what,
+                source: "the connection was cut".into(),
+            }),
             _ => Ok(()),
         }
     }
@@ -283,7 +322,11 @@ impl Reasoner for FaultyReasoner {
             return Err(Self::cut());
         }
         let derived = self.inner.derive(request).await?;
-        if matches!(fault, Fault::DieAfter | Fault::Lose) { Err(Self::cut()) } else { Ok(derived) }
+        if matches!(fault, Fault::DieAfter | Fault::Lose) {
+            Err(Self::cut())
+        } else {
+            Ok(derived)
+        }
     }
 
     async fn think(&self, request: ThinkRequest<'_>) -> Result<Thought, ReasonerError> {
@@ -292,7 +335,11 @@ impl Reasoner for FaultyReasoner {
             return Err(Self::cut());
         }
         let thought = self.inner.think(request).await?;
-        if matches!(fault, Fault::DieAfter | Fault::Lose) { Err(Self::cut()) } else { Ok(thought) }
+        if matches!(fault, Fault::DieAfter | Fault::Lose) {
+            Err(Self::cut())
+        } else {
+            Ok(thought)
+        }
     }
 }
 
@@ -302,10 +349,19 @@ pub(crate) async fn scan(storage: &Storage) -> Vec<Value> {
     let mut items = Vec::new();
     let mut start = None;
     loop {
-        let page = client.scan().table_name("reverie").set_exclusive_start_key(start).send().await.unwrap();
-        items.extend(page.items.unwrap_or_default().into_iter().map(|item| {
-            Value::Object(item.into_iter().map(|(name, value)| (name, plain(value))).collect())
-        }));
+        let page = client
+            .scan()
+            .table_name("reverie")
+            .set_exclusive_start_key(start)
+            .send()
+            .await
+            .unwrap();
+        items.extend(
+            page.items
+                .unwrap_or_default()
+                .into_iter()
+                .map(|item| Value::Object(item.into_iter().map(|(name, value)| (name, plain(value))).collect())),
+        );
         start = page.last_evaluated_key;
         if start.is_none() {
             return items;
@@ -317,7 +373,9 @@ fn plain(value: aws_sdk_dynamodb::types::AttributeValue) -> Value {
     use aws_sdk_dynamodb::types::AttributeValue as A;
     match value {
         A::S(text) => json!(text),
-        A::N(number) => number.parse::<i64>().map_or_else(|_| json!(number), |number| json!(number)),
+        A::N(number) => number
+            .parse::<i64>()
+            .map_or_else(|_| json!(number), |number| json!(number)),
         A::Bool(flag) => json!(flag),
         A::B(bytes) => json!(bytes.as_ref()),
         A::L(list) => list.into_iter().map(plain).collect(),
@@ -327,7 +385,18 @@ fn plain(value: aws_sdk_dynamodb::types::AttributeValue) -> Value {
 }
 
 /// Attributes that say when, or by which attempt, something was written.
-const VOLATILE: &[&str] = &["fence", "revision", "lease_until", "due_sk", "ttl", "attempts", "failures", "ended_at", "last_dream_at", "removed_at"];
+const VOLATILE: &[&str] = &[
+    "fence",
+    "revision",
+    "lease_until",
+    "due_sk",
+    "ttl",
+    "attempts",
+    "failures",
+    "ended_at",
+    "last_dream_at",
+    "removed_at",
+];
 
 pub(crate) fn fingerprint(items: Vec<Value>) -> String {
     let mut lines: Vec<String> = items

@@ -31,12 +31,17 @@ pub(crate) fn verbatim(request: &DeriveRequest<'_>) -> Derived {
             event_at: message.created_at,
         })
         .collect();
-    Derived { statements, usage: Usage::default() }
+    Derived {
+        statements,
+        usage: Usage::default(),
+    }
 }
 
 impl Scripted {
     /// Thinks as told.
-    pub(crate) fn thinking(think: impl FnMut(&ThinkRequest<'_>) -> Result<Thought, ReasonerError> + Send + 'static) -> Self {
+    pub(crate) fn thinking(
+        think: impl FnMut(&ThinkRequest<'_>) -> Result<Thought, ReasonerError> + Send + 'static,
+    ) -> Self {
         Self {
             think: Mutex::new(Box::new(think)),
             derive: Mutex::new(Box::new(|request| Ok(verbatim(request)))),
@@ -47,12 +52,20 @@ impl Scripted {
 
     /// Thinks nothing.
     pub(crate) fn idle() -> Self {
-        Self::thinking(|_| Ok(Thought { done: true, ..Thought::default() }))
+        Self::thinking(|_| {
+            Ok(Thought {
+                done: true,
+                ..Thought::default()
+            })
+        })
     }
 
     /// Derives as told.
     #[must_use]
-    pub(crate) fn deriving(self, derive: impl FnMut(&DeriveRequest<'_>) -> Result<Derived, ReasonerError> + Send + 'static) -> Self {
+    pub(crate) fn deriving(
+        self,
+        derive: impl FnMut(&DeriveRequest<'_>) -> Result<Derived, ReasonerError> + Send + 'static,
+    ) -> Self {
         *self.derive.lock().unwrap() = Box::new(derive);
         self
     }

@@ -29,7 +29,14 @@ pub enum Committed {
 impl Table {
     /// Commits one step. `card_revision` is that of the card the step was planned on, 0 for none. A dry run records the
     /// changes and makes none.
-    pub async fn commit_step(&self, before: &Run, after: &Run, step: &Step, card_revision: u64, now: Time) -> Result<Committed> {
+    pub async fn commit_step(
+        &self,
+        before: &Run,
+        after: &Run,
+        step: &Step,
+        card_revision: u64,
+        now: Time,
+    ) -> Result<Committed> {
         let mut writes = vec![update(before, after)?];
         let dry = before.dream_type == DreamType::DryRun;
         if !dry {
@@ -40,7 +47,12 @@ impl Table {
         }
         if !dry && before.dream_type != DreamType::Undo {
             let room = TRANSACTION_ITEMS.saturating_sub(writes.len());
-            writes.extend(surviving_sources(step).into_iter().take(room).map(|id| conclusions::check(&id)));
+            writes.extend(
+                surviving_sources(step)
+                    .into_iter()
+                    .take(room)
+                    .map(|id| conclusions::check(&id)),
+            );
         }
         match self.transact(&writes).await {
             Ok(()) => Ok(Committed::Done),
@@ -65,10 +77,17 @@ fn effects(run: &Run, step: &Step, card_revision: u64, now: Time) -> Result<Vec<
                     writes.push(conclusions::exhume(&conclusion.id));
                 }
                 if conclusions::is_guarded(conclusion) {
-                    guards.insert(conclusions::own_guard(conclusion), conclusions::put_guard(conclusion, &conclusion.id));
+                    guards.insert(
+                        conclusions::own_guard(conclusion),
+                        conclusions::put_guard(conclusion, &conclusion.id),
+                    );
                 }
             }
-            Change::Removed { conclusion, reason, replaced_by } => {
+            Change::Removed {
+                conclusion,
+                reason,
+                replaced_by,
+            } => {
                 live -= 1;
                 let grave = Grave {
                     conclusion: conclusion.clone(),
@@ -81,12 +100,19 @@ fn effects(run: &Run, step: &Step, card_revision: u64, now: Time) -> Result<Vec<
                 if let (RemovalReason::Duplicate, Some(holder)) = (reason, replaced_by)
                     && conclusions::is_guarded(conclusion)
                 {
-                    guards.insert(conclusions::own_guard(conclusion), conclusions::put_guard(conclusion, holder));
+                    guards.insert(
+                        conclusions::own_guard(conclusion),
+                        conclusions::put_guard(conclusion, holder),
+                    );
                 }
             }
             Change::Reinforced { id, before, after } => writes.push(conclusions::strengthen(id, before, after)?),
             Change::Card { after, .. } => {
-                writes.push(representations::put_card(&run.representation(), after.as_deref(), card_revision)?);
+                writes.push(representations::put_card(
+                    &run.representation(),
+                    after.as_deref(),
+                    card_revision,
+                )?);
             }
         }
     }
@@ -105,16 +131,26 @@ fn row(change: &Change, dry: bool) -> Row {
             strength: Strength::of(conclusion),
             planned: dry.then(|| Box::new(conclusion.clone())),
         },
-        Change::Removed { conclusion, reason, replaced_by } => Row::Removed {
+        Change::Removed {
+            conclusion,
+            reason,
+            replaced_by,
+        } => Row::Removed {
             id: conclusion.id.clone(),
-            level: conclusion.level, strength: Strength::of(conclusion),
+            level: conclusion.level,
+            strength: Strength::of(conclusion),
             reason: *reason,
             replaced_by: replaced_by.clone(),
         },
-        Change::Reinforced { id, before, after } => {
-            Row::Reinforced { id: id.clone(), before: before.clone(), after: after.clone() }
-        }
-        Change::Card { before, after } => Row::Card { before: before.clone(), after: after.clone() },
+        Change::Reinforced { id, before, after } => Row::Reinforced {
+            id: id.clone(),
+            before: before.clone(),
+            after: after.clone(),
+        },
+        Change::Card { before, after } => Row::Card {
+            before: before.clone(),
+            after: after.clone(),
+        },
     }
 }
 
@@ -130,10 +166,17 @@ fn surviving_sources(step: &Step) -> Vec<ConclusionId> {
         })
         .collect();
     let derived = |change: &Change| match change {
-        Change::Created { conclusion: Conclusion { sources, .. } } => sources.clone(),
+        Change::Created {
+            conclusion: Conclusion { sources, .. },
+        } => sources.clone(),
         _ => Vec::new(),
     };
-    let sources: HashSet<ConclusionId> = step.changes.iter().flat_map(derived).filter(|id| !touched.contains(id)).collect();
+    let sources: HashSet<ConclusionId> = step
+        .changes
+        .iter()
+        .flat_map(derived)
+        .filter(|id| !touched.contains(id))
+        .collect();
     sources.into_iter().collect()
 }
 
@@ -141,24 +184,43 @@ impl Progress {
     /// After one more step of the same operation.
     #[must_use]
     pub fn next_step(self) -> Self {
-        Self { step: self.step + 1, ..self }
+        Self {
+            step: self.step + 1,
+            ..self
+        }
     }
 
     /// At the next operation.
     #[must_use]
     pub fn next_operation(self) -> Self {
-        Self { operation: self.operation + 1, step: 0, ..self }
+        Self {
+            operation: self.operation + 1,
+            step: 0,
+            ..self
+        }
     }
 
     /// At the next turn.
     #[must_use]
     pub fn next_turn(self) -> Self {
-        Self { turn: self.turn + 1, phase_turn: self.phase_turn + 1, operation: 0, step: 0, ..self }
+        Self {
+            turn: self.turn + 1,
+            phase_turn: self.phase_turn + 1,
+            operation: 0,
+            step: 0,
+            ..self
+        }
     }
 
     /// At the next phase.
     #[must_use]
     pub fn next_phase(self) -> Self {
-        Self { phase: self.phase + 1, turn: self.turn + 1, phase_turn: 0, operation: 0, step: 0 }
+        Self {
+            phase: self.phase + 1,
+            turn: self.turn + 1,
+            phase_turn: 0,
+            operation: 0,
+            step: 0,
+        }
     }
 }

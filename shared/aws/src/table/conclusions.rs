@@ -50,19 +50,34 @@ fn grave(id: &ConclusionId) -> Key {
 }
 
 pub(crate) fn tombstone_key(representation: &RepresentationId, workspace: &WorkspaceUid, text: &str) -> Key {
-    Key::new(partition(representation), format!("T#{}", tombstone(workspace.as_str(), text)))
+    Key::new(
+        partition(representation),
+        format!("T#{}", tombstone(workspace.as_str(), text)),
+    )
 }
 
 /// The guard that a text takes: explicit conclusions are told apart by session, derived ones are not.
 pub(crate) fn guard(representation: &RepresentationId, level: Level, session: Option<&str>, text: &str) -> Key {
-    let session = if level == Level::Explicit { session.unwrap_or("-") } else { "-" };
+    let session = if level == Level::Explicit {
+        session.unwrap_or("-")
+    } else {
+        "-"
+    };
     let text = digest(&["text", &normalise(text)]);
-    Key::new(partition(representation), format!("G#{}#{session}#{text}", level.as_str()))
+    Key::new(
+        partition(representation),
+        format!("G#{}#{session}#{text}", level.as_str()),
+    )
 }
 
 pub(crate) fn own_guard(conclusion: &Conclusion) -> Key {
     let session = conclusion.session.as_ref().map(|session| session.uid.as_str());
-    guard(&conclusion.id.representation(), conclusion.level, session, &conclusion.content)
+    guard(
+        &conclusion.id.representation(),
+        conclusion.level,
+        session,
+        &conclusion.content,
+    )
 }
 
 /// Points the guard of `text_of` at the conclusion that holds its text now.
@@ -106,7 +121,10 @@ pub(crate) fn strengthen(id: &ConclusionId, before: &Strength, after: &Strength)
 /// Moves a live conclusion into its grave.
 pub(crate) fn bury(grave_: &Grave) -> Result<[Write; 2]> {
     let id = &grave_.conclusion.id;
-    Ok([Write::delete(live(id)).if_there(), Write::put(to_item(&grave(id), "grave", grave_)?)])
+    Ok([
+        Write::delete(live(id)).if_there(),
+        Write::put(to_item(&grave(id), "grave", grave_)?),
+    ])
 }
 
 /// Takes a conclusion out of its grave, which must be followed by [`create`].
@@ -137,18 +155,28 @@ impl Table {
     /// The live ones among `ids`.
     pub async fn conclusions_by_id(&self, ids: &[ConclusionId]) -> Result<HashMap<ConclusionId, Conclusion>> {
         let items = self.get_many(ids.iter().map(live)).await?;
-        items.into_values().map(|item| from_item::<Conclusion>(item).map(|found| (found.id.clone(), found))).collect()
+        items
+            .into_values()
+            .map(|item| from_item::<Conclusion>(item).map(|found| (found.id.clone(), found)))
+            .collect()
     }
 
     /// A representation's conclusions in creation order, from one end.
     pub async fn conclusions(&self, representation: &RepresentationId, window: Window) -> Result<Vec<Conclusion>> {
-        let query = Query::of(partition(representation)).prefix("C#").reverse(window.newest_first).limit(window.limit);
+        let query = Query::of(partition(representation))
+            .prefix("C#")
+            .reverse(window.newest_first)
+            .limit(window.limit);
         self.query(query).await?.into_iter().map(from_item).collect()
     }
 
     /// All of a representation's conclusions, oldest first.
     pub async fn all_conclusions(&self, representation: &RepresentationId) -> Result<Vec<Conclusion>> {
-        self.query(Query::of(partition(representation)).prefix("C#")).await?.into_iter().map(from_item).collect()
+        self.query(Query::of(partition(representation)).prefix("C#"))
+            .await?
+            .into_iter()
+            .map(from_item)
+            .collect()
     }
 
     /// The tombstones of a representation: keyed digests of erased texts, and when they were erased.
@@ -172,7 +200,10 @@ impl Table {
             .collect();
         let ids: Vec<_> = held.values().cloned().collect();
         let live = self.conclusions_by_id(&ids).await?;
-        Ok(held.into_iter().filter_map(|(key, id)| live.get(&id).cloned().map(|found| (key, found))).collect())
+        Ok(held
+            .into_iter()
+            .filter_map(|(key, id)| live.get(&id).cloned().map(|found| (key, found)))
+            .collect())
     }
 
     /// How each conclusion stands now: live, removed by a dream, or unavailable.
@@ -182,7 +213,10 @@ impl Table {
             .map(|id| {
                 let standing = if let Some(item) = items.get(&live(id)) {
                     let found: Conclusion = from_item(item.clone())?;
-                    Standing::Current { content: found.content, level: found.level }
+                    Standing::Current {
+                        content: found.content,
+                        level: found.level,
+                    }
                 } else if let Some(item) = items.get(&grave(id)) {
                     let found: Grave = from_item(item.clone())?;
                     Standing::Removed {
@@ -204,7 +238,9 @@ impl Table {
         ids.iter()
             .filter_map(|id| match (items.get(&live(id)), items.get(&grave(id))) {
                 (Some(item), _) => Some(from_item::<Conclusion>(item.clone()).map(|found| (id.clone(), found))),
-                (None, Some(item)) => Some(from_item::<Grave>(item.clone()).map(|found| (id.clone(), found.conclusion))),
+                (None, Some(item)) => {
+                    Some(from_item::<Grave>(item.clone()).map(|found| (id.clone(), found.conclusion)))
+                }
                 (None, None) => None,
             })
             .collect()
@@ -234,7 +270,11 @@ impl Table {
             if let Some(card) = self.card(&representation).await? {
                 let (entries, changed) = without(&card.entries, id);
                 if changed {
-                    writes.push(representations::put_card(&representation, Some(&entries), card.revision)?);
+                    writes.push(representations::put_card(
+                        &representation,
+                        Some(&entries),
+                        card.revision,
+                    )?);
                 }
             }
             match self.transact(&writes).await {
@@ -244,7 +284,6 @@ impl Table {
             }
         }
     }
-
 }
 
 /// Card entries without those that rest on a conclusion, and whether that changed anything.
@@ -252,7 +291,11 @@ pub(crate) fn without(
     entries: &[reverie_core::conclusion::CardEntry],
     id: &ConclusionId,
 ) -> (Vec<reverie_core::conclusion::CardEntry>, bool) {
-    let kept: Vec<_> = entries.iter().filter(|entry| !entry.conclusions.contains(id)).cloned().collect();
+    let kept: Vec<_> = entries
+        .iter()
+        .filter(|entry| !entry.conclusions.contains(id))
+        .cloned()
+        .collect();
     let changed = kept.len() != entries.len();
     (kept, changed)
 }

@@ -47,7 +47,10 @@ pub(crate) fn sortable(at: Time) -> String {
 /// Where an item stands in the due index.
 pub(crate) fn due_key(kind: DueKind, entity: &str, at: Time) -> DueKey {
     let shard = digest(&["due", entity]).bytes().map(u32::from).sum::<u32>() % SHARDS;
-    DueKey { pk: shard_key(kind, shard), sk: sortable(at) }
+    DueKey {
+        pk: shard_key(kind, shard),
+        sk: sortable(at),
+    }
 }
 
 fn shard_key(kind: DueKind, shard: u32) -> String {
@@ -60,7 +63,9 @@ impl Table {
     pub(crate) async fn due(&self, kind: DueKind, now: Time, per_shard: usize) -> Result<Vec<Key>> {
         let mut keys = Vec::new();
         for shard in 0..SHARDS {
-            let query = Query::index(DUE_INDEX, shard_key(kind, shard)).up_to(sortable(now)).limit(per_shard);
+            let query = Query::index(DUE_INDEX, shard_key(kind, shard))
+                .up_to(sortable(now))
+                .limit(per_shard);
             keys.extend(self.query(query).await?.iter().map(Key::of));
         }
         Ok(keys)

@@ -109,7 +109,10 @@ pub(crate) fn mark(session: &SessionUid, first: Seq, unit: &str, now: Time) -> W
 }
 
 fn compress(bytes: &[u8]) -> Result<Vec<u8>> {
-    zstd::bulk::compress(bytes, 3).map_err(|source| TableError::Call { what: "compress", source: Box::new(source) })
+    zstd::bulk::compress(bytes, 3).map_err(|source| TableError::Call {
+        what: "compress",
+        source: Box::new(source),
+    })
 }
 
 fn decompress(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
@@ -117,20 +120,31 @@ fn decompress(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
 }
 
 fn json(value: &impl Serialize) -> Result<Vec<u8>> {
-    serde_json::to_vec(value).map_err(|source| TableError::Call { what: "encode", source: Box::new(source) })
+    serde_json::to_vec(value).map_err(|source| TableError::Call {
+        what: "encode",
+        source: Box::new(source),
+    })
 }
 
 /// Compressed JSON as an item's `data`.
 pub(crate) fn packed<T: Serialize>(key: &Key, kind: &'static str, value: &T) -> Result<Item> {
     let mut item = to_item(key, kind, &Map::<String, Value>::new())?;
-    item.insert("data".to_owned(), AttributeValue::B(Blob::new(compress(&json(value)?)?)));
+    item.insert(
+        "data".to_owned(),
+        AttributeValue::B(Blob::new(compress(&json(value)?)?)),
+    );
     Ok(item)
 }
 
 /// The inverse of [`packed`].
 pub(crate) fn unpacked<T: serde::de::DeserializeOwned>(item: &Item) -> Result<T> {
-    let malformed = |source: Box<dyn std::error::Error + Send + Sync>| TableError::Malformed { key: Key::of(item).text(), source };
-    let Some(AttributeValue::B(data)) = item.get("data") else { return Err(malformed("no data".into())) };
+    let malformed = |source: Box<dyn std::error::Error + Send + Sync>| TableError::Malformed {
+        key: Key::of(item).text(),
+        source,
+    };
+    let Some(AttributeValue::B(data)) = item.get("data") else {
+        return Err(malformed("no data".into()));
+    };
     let bytes = decompress(data.as_ref()).map_err(|error| malformed(error.into()))?;
     serde_json::from_slice(&bytes).map_err(|error| malformed(error.into()))
 }
@@ -155,7 +169,10 @@ fn blocks(session: &SessionUid, messages: &[Message]) -> Result<Vec<Item>> {
         let last = group.last().map_or(Seq(0), |message| message.seq);
         let mut item = packed(&block(session, last), "block", &group)?;
         item.insert("first".to_owned(), n(group[0].seq));
-        let size = item.get("data").and_then(|data| data.as_b().ok()).map_or(0, |data| data.as_ref().len());
+        let size = item
+            .get("data")
+            .and_then(|data| data.as_b().ok())
+            .map_or(0, |data| data.as_ref().len());
         stored += size;
         if size > BLOCK_BYTES || stored > POST_BYTES {
             return Err(TableError::TooLarge("the message batch"));
@@ -175,16 +192,25 @@ struct Overlay {
 impl Table {
     /// Reads what a POST must know: one call when the uids of workspace and session are remembered and still right,
     /// two or three when not.
-    pub async fn posting(&self, workspace: &WorkspaceName, session: &SessionName, senders: &HashSet<PeerName>) -> Result<Posting> {
+    pub async fn posting(
+        &self,
+        workspace: &WorkspaceName,
+        session: &SessionName,
+        senders: &HashSet<PeerName>,
+    ) -> Result<Posting> {
         let mut posting = Posting::default();
         let workspace_hint = workspaces::hint(workspace);
         let mut workspace_uid = self.hint(&workspace_hint).map(WorkspaceUid::trusted);
         if workspace_uid.is_none() {
             posting.workspace = self.workspace(workspace).await?;
-            let Some(found) = &posting.workspace else { return Ok(posting) };
+            let Some(found) = &posting.workspace else {
+                return Ok(posting);
+            };
             workspace_uid = Some(found.uid.clone());
         }
-        let Some(mut uid) = workspace_uid else { return Ok(posting) };
+        let Some(mut uid) = workspace_uid else {
+            return Ok(posting);
+        };
         for _ in 0..3 {
             let session_hint = sessions::hint(&uid, session);
             let session_uid = self.hint(&session_hint).map(SessionUid::trusted);
@@ -197,7 +223,9 @@ impl Table {
             keys.extend(session_uid.as_ref().map(sessions::state));
             let mut items = self.get_many(keys).await?;
             posting.workspace = items.remove(&workspaces::head(workspace)).map(from_item).transpose()?;
-            let Some(found) = &posting.workspace else { return Ok(Posting::default()) };
+            let Some(found) = &posting.workspace else {
+                return Ok(Posting::default());
+            };
             if found.uid != uid {
                 uid = found.uid.clone();
                 continue;
@@ -212,10 +240,15 @@ impl Table {
                 }
             }
             posting.session = items.remove(&session_head).map(from_item).transpose()?;
-            let Some(found) = &posting.session else { return Ok(posting) };
+            let Some(found) = &posting.session else {
+                return Ok(posting);
+            };
             if session_uid.as_ref() != Some(&found.uid) {
                 self.remember(session_hint, found.uid.to_string());
-                let rest = senders.iter().map(|sender| sessions::member(&found.uid, sender)).chain([sessions::state(&found.uid)]);
+                let rest = senders
+                    .iter()
+                    .map(|sender| sessions::member(&found.uid, sender))
+                    .chain([sessions::state(&found.uid)]);
                 items = self.get_many(rest).await?;
             }
             for sender in senders {
@@ -243,7 +276,10 @@ impl Table {
         let last = messages.last().map_or(state.last_seq, |message| message.seq);
         let advance = Write::update(
             sessions::state(&session.uid),
-            vec![Clause::Set("last_seq", n(last)), Clause::Set("queued", AttributeValue::Bool(true))],
+            vec![
+                Clause::Set("last_seq", n(last)),
+                Clause::Set("queued", AttributeValue::Bool(true)),
+            ],
         )
         .when(Condition::All(vec![
             Condition::Equals("last_seq", n(state.last_seq)),
@@ -283,7 +319,9 @@ impl Table {
         while from <= last {
             // A few blocks at a time: a session may be far longer than what is wanted of it.
             let high = block(session, Seq(u64::MAX / 2)).sk;
-            let query = Query::of(collection(session)).between(block(session, from).sk, high).limit(4);
+            let query = Query::of(collection(session))
+                .between(block(session, from).sk, high)
+                .limit(4);
             let items = self.query(query).await?;
             if items.is_empty() {
                 break;
@@ -291,13 +329,20 @@ impl Table {
             for item in &items {
                 messages.extend(unpacked::<Vec<Message>>(item)?);
             }
-            let Some(reached) = messages.last().map(|message: &Message| message.seq) else { break };
+            let Some(reached) = messages.last().map(|message: &Message| message.seq) else {
+                break;
+            };
             from = reached.next();
         }
         messages.retain(|message| message.seq >= first && message.seq <= last);
         let overlays = Query::of(collection(session)).between(overlay(session, first).sk, overlay(session, last).sk);
         for item in self.query(overlays).await? {
-            let seq = Key::of(&item).sk.trim_start_matches("O#").parse().map(Seq).unwrap_or_default();
+            let seq = Key::of(&item)
+                .sk
+                .trim_start_matches("O#")
+                .parse()
+                .map(Seq)
+                .unwrap_or_default();
             let edited: Overlay = from_item(item)?;
             if let Some(message) = messages.iter_mut().find(|message| message.seq == seq) {
                 message.metadata = edited.metadata;
@@ -312,9 +357,23 @@ impl Table {
     }
 
     /// Replaces a message's metadata. Not activity: nothing is queued (`field-reports.md` row 12).
-    pub async fn set_message_metadata(&self, session: &SessionUid, seq: Seq, metadata: &Map<String, Value>) -> Result<()> {
-        let item = to_item(&overlay(session, seq), "overlay", &Overlay { metadata: metadata.clone() })?;
-        let alive = Write::check(sessions::state(session), Condition::Equals("alive", AttributeValue::Bool(true)));
+    pub async fn set_message_metadata(
+        &self,
+        session: &SessionUid,
+        seq: Seq,
+        metadata: &Map<String, Value>,
+    ) -> Result<()> {
+        let item = to_item(
+            &overlay(session, seq),
+            "overlay",
+            &Overlay {
+                metadata: metadata.clone(),
+            },
+        )?;
+        let alive = Write::check(
+            sessions::state(session),
+            Condition::Equals("alive", AttributeValue::Bool(true)),
+        );
         self.transact(&[Write::put(item), alive]).await
     }
 
@@ -340,10 +399,17 @@ impl Table {
         /// Statements per item: a batch has about 1,024 tokens, so one item is the rule.
         const PART: usize = 500;
         let mut head = answer_.clone();
-        let rest = head.derived.statements.split_off(head.derived.statements.len().min(PART));
+        let rest = head
+            .derived
+            .statements
+            .split_off(head.derived.statements.len().min(PART));
         let mut writes = vec![Write::put(packed(&answer(session, answer_.first, 0), "answer", &head)?).if_absent()];
         for (place, part) in rest.chunks(PART).enumerate() {
-            writes.push(Write::put(packed(&answer(session, answer_.first, place + 1), "answer", &part)?));
+            writes.push(Write::put(packed(
+                &answer(session, answer_.first, place + 1),
+                "answer",
+                &part,
+            )?));
         }
         match self.transact(&writes).await {
             Err(TableError::Condition(_)) => Ok(()),
@@ -359,7 +425,10 @@ impl Table {
         } else {
             Condition::Equals("seq", n(before))
         };
-        let moved = Cursor { seq: answer_.last, failures: 0 };
+        let moved = Cursor {
+            seq: answer_.last,
+            failures: 0,
+        };
         let mut writes = vec![Write::put(to_item(&cursor(session), "cursor", &moved)?).when(unmoved)];
         let prefix = format!("A#{:020}#", answer_.first.0);
         for part in self.query(Query::of(collection(session)).prefix(prefix)).await? {
@@ -373,9 +442,15 @@ impl Table {
 
     /// Counts a failure of the batch after the cursor. A cursor that has moved meanwhile is left.
     pub async fn note_failure(&self, session: &SessionUid, read: &Cursor) -> Result<()> {
-        let failed = Cursor { seq: read.seq, failures: read.failures.saturating_add(1) };
+        let failed = Cursor {
+            seq: read.seq,
+            failures: read.failures.saturating_add(1),
+        };
         let unmoved = Condition::Any(vec![Condition::Absent(key::PK), Condition::Equals("seq", n(read.seq))]);
-        match self.transact(&[Write::put(to_item(&cursor(session), "cursor", &failed)?).when(unmoved)]).await {
+        match self
+            .transact(&[Write::put(to_item(&cursor(session), "cursor", &failed)?).when(unmoved)])
+            .await
+        {
             Err(TableError::Condition(_)) => Ok(()),
             other => other,
         }
@@ -383,9 +458,15 @@ impl Table {
 
     /// Takes a session off the list of work, provided that its cursor has reached `last_seq`, and says whether it did.
     pub async fn caught_up(&self, workspace: &WorkspaceUid, session: &SessionUid, last_seq: Seq) -> Result<bool> {
-        let rest = Write::update(sessions::state(session), vec![Clause::Set("queued", AttributeValue::Bool(false))])
-            .when(Condition::Equals("last_seq", n(last_seq)));
-        match self.transact(&[rest, Write::delete(work::session(workspace, session))]).await {
+        let rest = Write::update(
+            sessions::state(session),
+            vec![Clause::Set("queued", AttributeValue::Bool(false))],
+        )
+        .when(Condition::Equals("last_seq", n(last_seq)));
+        match self
+            .transact(&[rest, Write::delete(work::session(workspace, session))])
+            .await
+        {
             Ok(()) => Ok(true),
             Err(TableError::Condition(_)) => Ok(false),
             Err(error) => Err(error),

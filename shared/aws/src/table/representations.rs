@@ -17,9 +17,9 @@ use reverie_core::run::Status;
 use reverie_core::time::Time;
 use serde::{Deserialize, Serialize};
 
-use super::lists::{self, Paging};
 use super::due::{DueKind, LEAVE, due_key, sortable};
 use super::expression::{Clause, Condition, n, s};
+use super::lists::{self, Paging};
 use super::runs::{self, Checkpoints, Run};
 use super::schema::{BY_PEER_INDEX, key};
 use super::work::{self, DreamWork};
@@ -99,7 +99,10 @@ pub(crate) fn save(representation: &Representation, next: &State, live: i64, now
         Some(due) => clauses.extend([Clause::Set(key::DUE_PK, s(due.pk)), Clause::Set(key::DUE_SK, s(due.sk))]),
         None => clauses.extend(LEAVE.map(Clause::Remove)),
     }
-    Ok(Write::update(head(&representation.id), clauses).when(Condition::Equals("revision", n(representation.revision))))
+    Ok(
+        Write::update(head(&representation.id), clauses)
+            .when(Condition::Equals("revision", n(representation.revision))),
+    )
 }
 
 /// How a run is written together with its representation's state.
@@ -150,10 +153,17 @@ pub(crate) fn count(id: &RepresentationId, live: i64) -> Write {
 
 /// Replaces the card, provided that it still has the revision that was read (0: there was none).
 pub(crate) fn put_card(id: &RepresentationId, entries: Option<&[CardEntry]>, revision: u64) -> Result<Write> {
-    let unchanged = if revision == 0 { Condition::Absent(key::PK) } else { Condition::Equals("revision", n(revision)) };
+    let unchanged = if revision == 0 {
+        Condition::Absent(key::PK)
+    } else {
+        Condition::Equals("revision", n(revision))
+    };
     Ok(match entries {
         Some(entries) => {
-            let card = Card { entries: entries.to_vec(), revision: revision + 1 };
+            let card = Card {
+                entries: entries.to_vec(),
+                revision: revision + 1,
+            };
             Write::put(to_item(&card_key(id), "card", &card)?).when(unchanged)
         }
         None => Write::delete(card_key(id)).when(unchanged),
@@ -203,7 +213,13 @@ impl Table {
 
     /// Writes the machine's next state, and the runs that change with it, in one transaction. `Condition` means that
     /// the representation or a run has changed since it was read.
-    pub async fn save_representation(&self, read: &Representation, next: &State, runs: &[RunWrite], now: Time) -> Result<()> {
+    pub async fn save_representation(
+        &self,
+        read: &Representation,
+        next: &State,
+        runs: &[RunWrite],
+        now: Time,
+    ) -> Result<()> {
         let mut writes = vec![save(read, next, 0, now)?];
         for run in runs {
             writes.extend(run.writes()?);
@@ -222,14 +238,22 @@ impl Table {
 
     /// Every representation of a workspace, oldest first, or only those of one observed peer. The latter come from an
     /// index and may lag by moments on AWS.
-    pub async fn representations(&self, workspace: &WorkspaceUid, observed: Option<&PeerName>) -> Result<Vec<Representation>> {
+    pub async fn representations(
+        &self,
+        workspace: &WorkspaceUid,
+        observed: Option<&PeerName>,
+    ) -> Result<Vec<Representation>> {
         let keys: Vec<Key> = match observed {
             Some(observed) => {
                 let query = Query::index(BY_PEER_INDEX, by_observed(workspace, observed));
                 self.query(query).await?.iter().map(Key::of).collect()
             }
             None => {
-                let everything = Paging { page: 1, size: usize::MAX, reverse: false };
+                let everything = Paging {
+                    page: 1,
+                    size: usize::MAX,
+                    reverse: false,
+                };
                 let ids = self.list(&list(workspace), everything).await?.items;
                 ids.into_iter().map(|id| head(&RepresentationId::trusted(id))).collect()
             }

@@ -173,7 +173,9 @@ fn record(run: &RunId) -> String {
 }
 
 fn row_key(run: &RunId, progress: Progress, place: usize) -> Key {
-    let Progress { turn, operation, step, .. } = progress;
+    let Progress {
+        turn, operation, step, ..
+    } = progress;
     Key::new(record(run), format!("R#{turn:04}#{operation:06}#{step:04}#{place:04}"))
 }
 
@@ -226,7 +228,11 @@ impl Table {
 
     /// What a run changed, in order.
     pub async fn rows(&self, run: &RunId) -> Result<Vec<Row>> {
-        self.query(Query::of(record(run)).prefix("R#")).await?.into_iter().map(from_item).collect()
+        self.query(Query::of(record(run)).prefix("R#"))
+            .await?
+            .into_iter()
+            .map(from_item)
+            .collect()
     }
 
     /// Takes a run whose lease has run out, or holds on to one: raises the fence on a takeover.
@@ -248,22 +254,34 @@ impl Table {
 
     /// A turn's stored answer.
     pub async fn checkpoint<T: serde::de::DeserializeOwned>(&self, run: &RunId, turn: u32) -> Result<Option<T>> {
-        let parts = self.query(Query::of(record(run)).prefix(format!("K#{turn:04}#"))).await?;
+        let parts = self
+            .query(Query::of(record(run)).prefix(format!("K#{turn:04}#")))
+            .await?;
         if parts.is_empty() {
             return Ok(None);
         }
         let text = parts.iter().map(unpacked::<String>).collect::<Result<String>>()?;
-        let answer = serde_json::from_str(&text)
-            .map_err(|source| TableError::Malformed { key: format!("{} K#{turn}", record(run)), source: Box::new(source) })?;
+        let answer = serde_json::from_str(&text).map_err(|source| TableError::Malformed {
+            key: format!("{} K#{turn}", record(run)),
+            source: Box::new(source),
+        })?;
         Ok(Some(answer))
     }
 
     /// Stores a turn's answer under the run's fence, before its first effect. Long answers lie in several items,
     /// appended, never rewritten; the last part is written with the run's item, and only it makes the answer whole.
-    pub async fn store_checkpoint<T: Serialize + Sync>(&self, before: &Run, after: &Run, answer: &T) -> Result<Option<Run>> {
+    pub async fn store_checkpoint<T: Serialize + Sync>(
+        &self,
+        before: &Run,
+        after: &Run,
+        answer: &T,
+    ) -> Result<Option<Run>> {
         /// Characters per part: under an item's limit even where compression gains nothing.
         const PART: usize = 90_000;
-        let text = serde_json::to_string(answer).map_err(|source| TableError::Call { what: "encode an answer", source: Box::new(source) })?;
+        let text = serde_json::to_string(answer).map_err(|source| TableError::Call {
+            what: "encode an answer",
+            source: Box::new(source),
+        })?;
         let characters: Vec<char> = text.chars().collect();
         let parts: Vec<String> = characters.chunks(PART).map(|part| part.iter().collect()).collect();
         let turn = before.progress.turn;
@@ -301,11 +319,20 @@ impl Table {
             }
             for item in self.query(Query::of(record(&run.id)).prefix("R#")).await? {
                 let key = Key::of(&item);
-                let Row::Card { before, after } = from_item(item)? else { continue };
-                let strip = |card: &Option<Vec<CardEntry>>| card.as_ref().map(|entries| super::conclusions::without(entries, id));
+                let Row::Card { before, after } = from_item(item)? else {
+                    continue;
+                };
+                let strip = |card: &Option<Vec<CardEntry>>| {
+                    card.as_ref().map(|entries| super::conclusions::without(entries, id))
+                };
                 let (old, new) = (strip(&before), strip(&after));
-                if old.as_ref().is_some_and(|(_, changed)| *changed) || new.as_ref().is_some_and(|(_, changed)| *changed) {
-                    let row = Row::Card { before: old.map(|(entries, _)| entries), after: new.map(|(entries, _)| entries) };
+                if old.as_ref().is_some_and(|(_, changed)| *changed)
+                    || new.as_ref().is_some_and(|(_, changed)| *changed)
+                {
+                    let row = Row::Card {
+                        before: old.map(|(entries, _)| entries),
+                        after: new.map(|(entries, _)| entries),
+                    };
                     self.transact(&[Write::put(to_item(&key, "change", &row)?)]).await?;
                 }
             }

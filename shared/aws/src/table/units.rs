@@ -97,8 +97,14 @@ impl Table {
         session: &SessionUid,
         texts: &[String],
     ) -> Result<Known> {
-        let guards: Vec<_> = texts.iter().map(|text| guard(representation, Level::Explicit, Some(session.as_str()), text)).collect();
-        let stones: Vec<_> = texts.iter().map(|text| tombstone_key(representation, workspace, text)).collect();
+        let guards: Vec<_> = texts
+            .iter()
+            .map(|text| guard(representation, Level::Explicit, Some(session.as_str()), text))
+            .collect();
+        let stones: Vec<_> = texts
+            .iter()
+            .map(|text| tombstone_key(representation, workspace, text))
+            .collect();
         let holders = self.holders(&guards).await?;
         let found = self.get_many(stones.iter().cloned()).await?;
         let mut known = Known::default();
@@ -118,7 +124,10 @@ impl Table {
         let live = i64::try_from(unit.created.len()).unwrap_or(i64::MAX);
         let mut writes = vec![
             representations::save(unit.representation, unit.next, live, now)?,
-            Write::check(workspaces::head(&unit.workspace.name), Condition::Equals("uid", s(unit.workspace.uid.as_str()))),
+            Write::check(
+                workspaces::head(&unit.workspace.name),
+                Condition::Equals("uid", s(unit.workspace.uid.as_str())),
+            ),
         ];
         if let Some(source) = unit.source {
             writes.push(messages::mark(source.session, source.first, source.unit, now));
@@ -165,7 +174,10 @@ mod tests {
         let items: Vec<usize> = (0..70).collect();
         let sizes: Vec<_> = units(&items, |_| 10).iter().map(|unit| unit.len()).collect();
         assert_eq!(sizes, [30, 30, 10]);
-        let sizes: Vec<_> = units(&items[..5], |_| 1_400_000).iter().map(|unit| unit.len()).collect();
+        let sizes: Vec<_> = units(&items[..5], |_| 1_400_000)
+            .iter()
+            .map(|unit| unit.len())
+            .collect();
         assert_eq!(sizes, [2, 2, 1]);
         assert_eq!(units(&items, |_| 400_000).concat(), items);
         assert_eq!(units(&items[..1], |_| usize::MAX).len(), 1);

@@ -76,7 +76,10 @@ pub(crate) fn dream(workspace: &WorkspaceUid, run: &RunId) -> Key {
 
 pub(crate) fn put_session(workspace: &WorkspaceUid, work: &SessionWork) -> Result<Write> {
     let item = to_item(&session(workspace, &work.uid), "session_work", work)?;
-    Ok(Write::put(with_due(item, &due_key(DueKind::Session, work.uid.as_str(), work.since + LOOK_AFTER))))
+    Ok(Write::put(with_due(
+        item,
+        &due_key(DueKind::Session, work.uid.as_str(), work.since + LOOK_AFTER),
+    )))
 }
 
 pub(crate) fn put_dream(workspace: &WorkspaceUid, work: &DreamWork) -> Result<Write> {

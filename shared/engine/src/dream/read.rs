@@ -68,7 +68,13 @@ pub struct RemovedDetail {
 
 impl Engine {
     /// The dreams of a workspace, newest first; of one observer, one observed peer, or one representation.
-    pub async fn dreams(&self, workspace: &Workspace, observer: Option<&PeerName>, observed: Option<&PeerName>, paging: Paging) -> Result<Page<Run>> {
+    pub async fn dreams(
+        &self,
+        workspace: &Workspace,
+        observer: Option<&PeerName>,
+        observed: Option<&PeerName>,
+        paging: Paging,
+    ) -> Result<Page<Run>> {
         let representations: Vec<RepresentationId> = match (observer, observed) {
             (Some(observer), Some(observed)) => vec![RepresentationId::of(&workspace.uid, observer, observed)],
             _ => {
@@ -88,7 +94,9 @@ impl Engine {
 
     /// Everything that one dream changed; `None` when there is no such run in the workspace.
     pub async fn dream(&self, workspace: &Workspace, id: &RunId) -> Result<Option<RunDetail>> {
-        let Some(run) = self.run_in(workspace, id).await? else { return Ok(None) };
+        let Some(run) = self.run_in(workspace, id).await? else {
+            return Ok(None);
+        };
         let rows = self.table.rows(id).await?;
         let ids: Vec<ConclusionId> = rows
             .iter()
@@ -104,40 +112,84 @@ impl Engine {
     }
 }
 
-fn resolve(run: Run, rows: Vec<Row>, standings: &HashMap<ConclusionId, Standing>, known: &HashMap<ConclusionId, Conclusion>) -> RunDetail {
+fn resolve(
+    run: Run,
+    rows: Vec<Row>,
+    standings: &HashMap<ConclusionId, Standing>,
+    known: &HashMap<ConclusionId, Conclusion>,
+) -> RunDetail {
     let dry = run.dream_type == DreamType::DryRun;
     let planned: HashMap<ConclusionId, Conclusion> = rows
         .iter()
         .filter_map(|row| match row {
-            Row::Created { id, planned: Some(planned), .. } => Some((id.clone(), (**planned).clone())),
+            Row::Created {
+                id,
+                planned: Some(planned),
+                ..
+            } => Some((id.clone(), (**planned).clone())),
             _ => None,
         })
         .collect();
     let standing = |id: &ConclusionId| match (standings.get(id), planned.get(id)) {
-        (Some(Standing::Unavailable) | None, Some(planned)) => Standing::Current { content: planned.content.clone(), level: planned.level },
+        (Some(Standing::Unavailable) | None, Some(planned)) => Standing::Current {
+            content: planned.content.clone(),
+            level: planned.level,
+        },
         (found, _) => found.cloned().unwrap_or(Standing::Unavailable),
     };
-    let mut detail = RunDetail { run, created: Vec::new(), removed: Vec::new(), reinforced: Vec::new(), card: None };
+    let mut detail = RunDetail {
+        run,
+        created: Vec::new(),
+        removed: Vec::new(),
+        reinforced: Vec::new(),
+        card: None,
+    };
     for row in rows {
         match row {
-            Row::Created { id, level, strength, planned } => detail.created.push(CreatedDetail {
+            Row::Created {
+                id,
+                level,
+                strength,
+                planned,
+            } => detail.created.push(CreatedDetail {
                 standing: (!dry).then(|| standing(&id)),
                 conclusion: planned.map(|planned| *planned).or_else(|| known.get(&id).cloned()),
-                sources: strength.sources.into_iter().map(|id| SourceDetail { standing: standing(&id), id }).collect(),
+                sources: strength
+                    .sources
+                    .into_iter()
+                    .map(|id| SourceDetail {
+                        standing: standing(&id),
+                        id,
+                    })
+                    .collect(),
                 id,
                 level,
             }),
-            Row::Removed { id, level, reason, replaced_by, .. } => {
+            Row::Removed {
+                id,
+                level,
+                reason,
+                replaced_by,
+                ..
+            } => {
                 let content = match standing(&id) {
                     Standing::Current { content, .. } | Standing::Removed { content, .. } => Some(content),
                     Standing::Unavailable => None,
                 };
-                detail.removed.push(RemovedDetail { id, level, content, reason, replaced_by });
+                detail.removed.push(RemovedDetail {
+                    id,
+                    level,
+                    content,
+                    reason,
+                    replaced_by,
+                });
             }
-            Row::Reinforced { id, before, after } => match detail.reinforced.iter_mut().find(|(known, ..)| *known == id) {
-                Some((_, _, last)) => *last = after,
-                None => detail.reinforced.push((id, before, after)),
-            },
+            Row::Reinforced { id, before, after } => {
+                match detail.reinforced.iter_mut().find(|(known, ..)| *known == id) {
+                    Some((_, _, last)) => *last = after,
+                    None => detail.reinforced.push((id, before, after)),
+                }
+            }
             Row::Card { before, after } => {
                 let first = detail.card.take().map_or(before, |(first, _)| first);
                 detail.card = Some((first, after));

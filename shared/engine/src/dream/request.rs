@@ -69,7 +69,10 @@ impl Engine {
         session: Option<SessionRef>,
     ) -> Result<Scheduled> {
         let now = self.now();
-        let representation = self.table.ensure_representation(workspace, observer, observed, now).await?;
+        let representation = self
+            .table
+            .ensure_representation(workspace, observer, observed, now)
+            .await?;
         let id = RunId::new(&representation.id, now, &[&self.ids.uid()]);
         let mut run = fresh_run(&representation, &id, dream_type, Trigger::Manual, now);
         run.session = session;
@@ -77,41 +80,82 @@ impl Engine {
     }
 
     async fn request(&self, run: Run) -> Result<Scheduled> {
-        let event = Event::Request { dream_type: run.dream_type, run: run.id.clone() };
+        let event = Event::Request {
+            dream_type: run.dream_type,
+            run: run.id.clone(),
+        };
         let representation = run.representation();
         let writes = [RunWrite::Create(run.clone())];
         let advanced = match self.advance(&representation, &event, &writes, Caller::Api).await? {
             Advance::Done(advanced) => advanced,
             Advance::Lost | Advance::Gone => {
-                return Err(EngineError::NotFound { what: "representation of", name: run.observed.to_string() });
+                return Err(EngineError::NotFound {
+                    what: "representation of",
+                    name: run.observed.to_string(),
+                });
             }
         };
         for effect in &advanced.effects {
             match effect {
-                Effect::Accepted { run } => return Ok(Scheduled { run: run.clone(), fresh: true }),
-                Effect::AlreadyThere { run } => return Ok(Scheduled { run: run.clone(), fresh: false }),
+                Effect::Accepted { run } => {
+                    return Ok(Scheduled {
+                        run: run.clone(),
+                        fresh: true,
+                    });
+                }
+                Effect::AlreadyThere { run } => {
+                    return Ok(Scheduled {
+                        run: run.clone(),
+                        fresh: false,
+                    });
+                }
                 Effect::Refused { by } => return Err(EngineError::DreamsDisabled(*by)),
                 _ => {}
             }
         }
-        Ok(Scheduled { run: run.id, fresh: false })
+        Ok(Scheduled {
+            run: run.id,
+            fresh: false,
+        })
     }
 
     /// Cancels a pending or running dream at once; what a running one has committed stays, and can be undone.
     pub async fn cancel_dream(&self, workspace: &Workspace, id: &RunId) -> Result<Run, NotCancellable> {
         loop {
-            let Some(run) = self.run_in(workspace, id).await? else { return Err(NotCancellable::Unknown) };
+            let Some(run) = self.run_in(workspace, id).await? else {
+                return Err(NotCancellable::Unknown);
+            };
             let (event, writes) = match run.status {
                 Status::Pending => (Event::CancelPending { run: id.clone() }, Vec::new()),
                 Status::Running => {
-                    let after = Run { status: Status::Cancelled, ended_at: Some(self.now()), lease_until: None, ..run.clone() };
-                    let event = Event::Ended { run: id.clone(), outcome: Outcome::Cancelled };
+                    let after = Run {
+                        status: Status::Cancelled,
+                        ended_at: Some(self.now()),
+                        lease_until: None,
+                        ..run.clone()
+                    };
+                    let event = Event::Ended {
+                        run: id.clone(),
+                        outcome: Outcome::Cancelled,
+                    };
                     let checkpoints = self.table.checkpoints(id).await.map_err(EngineError::from)?;
-                    (event, vec![RunWrite::Update { before: run.clone(), after }, RunWrite::Forget(checkpoints)])
+                    (
+                        event,
+                        vec![
+                            RunWrite::Update {
+                                before: run.clone(),
+                                after,
+                            },
+                            RunWrite::Forget(checkpoints),
+                        ],
+                    )
                 }
                 ended => return Err(NotCancellable::Ended(ended)),
             };
-            match self.advance(&run.representation(), &event, &writes, Caller::Api).await? {
+            match self
+                .advance(&run.representation(), &event, &writes, Caller::Api)
+                .await?
+            {
                 Advance::Done(_) | Advance::Lost => {
                     // Somebody may have been faster; what is stored now is the answer.
                     if let Some(current) = self.run_in(workspace, id).await?
@@ -127,7 +171,9 @@ impl Engine {
 
     /// Asks for a run to be taken back; one that was taken back already is answered with the run that did it.
     pub async fn undo_dream(&self, workspace: &Workspace, id: &RunId) -> Result<RunId, NotUndoable> {
-        let Some(target) = self.run_in(workspace, id).await? else { return Err(NotUndoable::Unknown) };
+        let Some(target) = self.run_in(workspace, id).await? else {
+            return Err(NotUndoable::Unknown);
+        };
         if !target.status.is_final() {
             return Err(NotUndoable::NotEnded(target.status));
         }
@@ -141,7 +187,9 @@ impl Engine {
             return Err(NotUndoable::Pruned);
         }
         let now = self.now();
-        let Some(representation) = self.representation_in(workspace, &target.representation()).await? else { return Err(NotUndoable::Unknown) };
+        let Some(representation) = self.representation_in(workspace, &target.representation()).await? else {
+            return Err(NotUndoable::Unknown);
+        };
         let undo = RunId::new(&representation.id, now, &[&self.ids.uid()]);
         let mut run = fresh_run(&representation, &undo, DreamType::Undo, Trigger::Manual, now);
         run.undo_of = Some(id.clone());
@@ -150,11 +198,19 @@ impl Engine {
             return Ok(scheduled.run);
         }
         let there = self.table.run(&scheduled.run).await.map_err(EngineError::from)?;
-        if there.is_some_and(|run| run.undo_of.as_ref() == Some(id)) { Ok(scheduled.run) } else { Err(NotUndoable::Busy(scheduled.run)) }
+        if there.is_some_and(|run| run.undo_of.as_ref() == Some(id)) {
+            Ok(scheduled.run)
+        } else {
+            Err(NotUndoable::Busy(scheduled.run))
+        }
     }
 
     /// A run, when it belongs to the workspace.
     pub(crate) async fn run_in(&self, workspace: &Workspace, id: &RunId) -> Result<Option<Run>> {
-        Ok(self.table.run(id).await?.filter(|run| run.workspace_uid == workspace.uid))
+        Ok(self
+            .table
+            .run(id)
+            .await?
+            .filter(|run| run.workspace_uid == workspace.uid))
     }
 }

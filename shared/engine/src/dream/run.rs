@@ -82,7 +82,10 @@ impl Engine {
 
     /// Gives the lease back, so that the next delivery goes on at once instead of waiting for its end.
     async fn let_go(&self, run: &Run, error: EngineError) -> EngineError {
-        let after = Run { lease_until: Some(self.now()), ..run.clone() };
+        let after = Run {
+            lease_until: Some(self.now()),
+            ..run.clone()
+        };
         if let Err(second) = self.table.update_run(run, &after).await {
             let second: &(dyn std::error::Error + 'static) = &second;
             tracing::warn!(run.id = %run.id, error = second, "the lease of a stopped run was not given back; it runs out");
@@ -94,18 +97,42 @@ impl Engine {
 impl<'a> Executor<'a> {
     /// Reads the representation. `None` when it, or its workspace, is gone.
     async fn open(engine: &'a Engine, run: Run) -> Result<Option<Self>> {
-        let Some(representation) = engine.table.representation(&run.representation()).await? else { return Ok(None) };
-        let Some(workspace) = engine.table.workspace(&representation.workspace).await?.filter(|w| w.uid == representation.workspace_uid) else {
+        let Some(representation) = engine.table.representation(&run.representation()).await? else {
+            return Ok(None);
+        };
+        let Some(workspace) = engine
+            .table
+            .workspace(&representation.workspace)
+            .await?
+            .filter(|w| w.uid == representation.workspace_uid)
+        else {
             return Ok(None);
         };
         let deciding = run.session.as_ref().or(representation.state.deciding_session.as_ref());
         let session = match deciding {
-            Some(deciding) => engine.table.session(&workspace.uid, &deciding.name).await?.filter(|session| session.uid == deciding.uid),
+            Some(deciding) => engine
+                .table
+                .session(&workspace.uid, &deciding.name)
+                .await?
+                .filter(|session| session.uid == deciding.uid),
             None => None,
         };
-        let levels = Levels { session: session.as_ref().map(|session| &session.configuration), workspace: &workspace.configuration };
-        let limits = Limits { shrink: engine.config.shrink, card_allowed: levels.card_creation(engine.config.defaults) };
-        let mut executor = Self { engine, run, desk: Desk::default(), card_revision: 0, limits, refused: Vec::new() };
+        let levels = Levels {
+            session: session.as_ref().map(|session| &session.configuration),
+            workspace: &workspace.configuration,
+        };
+        let limits = Limits {
+            shrink: engine.config.shrink,
+            card_allowed: levels.card_creation(engine.config.defaults),
+        };
+        let mut executor = Self {
+            engine,
+            run,
+            desk: Desk::default(),
+            card_revision: 0,
+            limits,
+            refused: Vec::new(),
+        };
         executor.reload().await?;
         Ok(Some(executor))
     }
@@ -151,7 +178,9 @@ impl<'a> Executor<'a> {
     /// One turn: the stored answer or a new one, then its operations. Whether the phase is over.
     async fn turn(&mut self, phase: Phase) -> Result<bool, Stop> {
         if self.run.progress.phase_turn >= TURNS {
-            self.run.errors.push(format!("{}: ended after {TURNS} turns", phase.as_str()));
+            self.run
+                .errors
+                .push(format!("{}: ended after {TURNS} turns", phase.as_str()));
             return Ok(true);
         }
         let thought = self.thought(phase).await?;
@@ -165,7 +194,12 @@ impl<'a> Executor<'a> {
     }
 
     async fn thought(&mut self, phase: Phase) -> Result<Thought, Stop> {
-        if let Some(stored) = self.engine.table.checkpoint(&self.run.id, self.run.progress.turn).await? {
+        if let Some(stored) = self
+            .engine
+            .table
+            .checkpoint(&self.run.id, self.run.progress.turn)
+            .await?
+        {
             return Ok(stored);
         }
         let conclusions: Vec<_> = self.desk.conclusions().values().cloned().collect();
@@ -183,7 +217,12 @@ impl<'a> Executor<'a> {
         let mut after = self.renewed();
         after.usage += thought.usage;
         after.attempts = 0;
-        self.run = self.engine.table.store_checkpoint(&self.run, &after, &thought).await?.ok_or(Stop::Lost)?;
+        self.run = self
+            .engine
+            .table
+            .store_checkpoint(&self.run, &after, &thought)
+            .await?
+            .ok_or(Stop::Lost)?;
         Ok(thought)
     }
 
@@ -251,7 +290,12 @@ impl<'a> Executor<'a> {
                 }
             }
             let now = self.engine.now();
-            match self.engine.table.commit_step(&self.run, &after, &step, self.card_revision, now).await? {
+            match self
+                .engine
+                .table
+                .commit_step(&self.run, &after, &step, self.card_revision, now)
+                .await?
+            {
                 Committed::Done => {
                     self.run = after;
                     self.desk.apply_step(&step);
@@ -272,7 +316,12 @@ impl<'a> Executor<'a> {
             if let Change::Created { conclusion } = change
                 && conclusion.embedding.is_none()
             {
-                conclusion.embedding = self.engine.embedder.embed(std::slice::from_ref(&conclusion.content)).await?.pop();
+                conclusion.embedding = self
+                    .engine
+                    .embedder
+                    .embed(std::slice::from_ref(&conclusion.content))
+                    .await?
+                    .pop();
             }
         }
         Ok(())
@@ -280,12 +329,19 @@ impl<'a> Executor<'a> {
 
     /// The run with its lease renewed.
     fn renewed(&self) -> Run {
-        Run { lease_until: Some(self.engine.now() + LEASE), ..self.run.clone() }
+        Run {
+            lease_until: Some(self.engine.now() + LEASE),
+            ..self.run.clone()
+        }
     }
 
     async fn undo(&mut self) -> Result<(), Stop> {
-        let Some(target_id) = self.run.undo_of.clone() else { return Ok(()) };
-        let Some(target) = self.engine.table.run(&target_id).await? else { return Ok(()) };
+        let Some(target_id) = self.run.undo_of.clone() else {
+            return Ok(());
+        };
+        let Some(target) = self.engine.table.run(&target_id).await? else {
+            return Ok(());
+        };
         let claimed_at = target.started_at.unwrap_or(target.created_at);
         for _ in 0..REPLANS {
             let record = self.changes_of(&target_id).await?;
@@ -314,18 +370,37 @@ impl<'a> Executor<'a> {
         let mut changes = Vec::new();
         for row in rows {
             match row {
-                Row::Created { id, strength, planned: dry, .. } => {
+                Row::Created {
+                    id,
+                    strength,
+                    planned: dry,
+                    ..
+                } => {
                     if let Some(dry) = &dry {
                         planned.insert(id.clone(), (**dry).clone());
                     }
-                    let Some(mut conclusion) = dry.map(|dry| *dry).or_else(|| known.get(&id).cloned()) else { continue };
+                    let Some(mut conclusion) = dry.map(|dry| *dry).or_else(|| known.get(&id).cloned()) else {
+                        continue;
+                    };
                     strength.put_on(&mut conclusion);
                     changes.push(Change::Created { conclusion });
                 }
-                Row::Removed { id, strength, reason, replaced_by, .. } => {
-                    let Some(mut conclusion) = known.get(&id).or_else(|| planned.get(&id)).cloned() else { continue };
+                Row::Removed {
+                    id,
+                    strength,
+                    reason,
+                    replaced_by,
+                    ..
+                } => {
+                    let Some(mut conclusion) = known.get(&id).or_else(|| planned.get(&id)).cloned() else {
+                        continue;
+                    };
                     strength.put_on(&mut conclusion);
-                    changes.push(Change::Removed { conclusion, reason, replaced_by });
+                    changes.push(Change::Removed {
+                        conclusion,
+                        reason,
+                        replaced_by,
+                    });
                 }
                 Row::Reinforced { id, before, after } => changes.push(Change::Reinforced { id, before, after }),
                 Row::Card { before, after } => changes.push(Change::Card { before, after }),
@@ -338,8 +413,16 @@ impl<'a> Executor<'a> {
     /// what it had committed stays.
     async fn reasoner_failed(&mut self, phase: Phase, error: ReasonerError) -> Result<(), Stop> {
         if matches!(error, ReasonerError::Transient(_)) && self.run.attempts + 1 < ATTEMPTS {
-            let after = Run { attempts: self.run.attempts + 1, ..self.run.clone() };
-            self.run = self.engine.table.update_run(&self.run, &after).await?.ok_or(Stop::Lost)?;
+            let after = Run {
+                attempts: self.run.attempts + 1,
+                ..self.run.clone()
+            };
+            self.run = self
+                .engine
+                .table
+                .update_run(&self.run, &after)
+                .await?
+                .ok_or(Stop::Lost)?;
             let wait = Duration::from_secs(1 << self.run.attempts.min(10));
             tracing::warn!(run.id = %self.run.id, phase = phase.as_str(), attempts = self.run.attempts, "the reasoner is not available; the run waits");
             return Err(Stop::Engine(EngineError::Later(wait)));
@@ -354,19 +437,44 @@ impl<'a> Executor<'a> {
 
     async fn finish(&mut self, phases: &[Phase]) -> Result<(), Stop> {
         let failed = self.run.failed_phases.len() >= phases.len();
-        let (status, outcome) = if failed { (Status::Failed, Outcome::Failed) } else { (Status::Completed, Outcome::Completed) };
-        let after = Run { status, ended_at: Some(self.engine.now()), lease_until: None, ..self.run.clone() };
+        let (status, outcome) = if failed {
+            (Status::Failed, Outcome::Failed)
+        } else {
+            (Status::Completed, Outcome::Completed)
+        };
+        let after = Run {
+            status,
+            ended_at: Some(self.engine.now()),
+            lease_until: None,
+            ..self.run.clone()
+        };
         let checkpoints = self.engine.table.checkpoints(&self.run.id).await?;
-        let mut writes = vec![RunWrite::Update { before: self.run.clone(), after }, RunWrite::Forget(checkpoints)];
+        let mut writes = vec![
+            RunWrite::Update {
+                before: self.run.clone(),
+                after,
+            },
+            RunWrite::Forget(checkpoints),
+        ];
         if let Some(target) = &self.run.undo_of
             && !failed
             && let Some(before) = self.engine.table.run(target).await?
         {
-            let after = Run { undone_by: Some(self.run.id.clone()), ..before.clone() };
+            let after = Run {
+                undone_by: Some(self.run.id.clone()),
+                ..before.clone()
+            };
             writes.push(RunWrite::Update { before, after });
         }
-        let event = Event::Ended { run: self.run.id.clone(), outcome };
-        match self.engine.advance(&self.run.representation(), &event, &writes, Caller::Handler).await? {
+        let event = Event::Ended {
+            run: self.run.id.clone(),
+            outcome,
+        };
+        match self
+            .engine
+            .advance(&self.run.representation(), &event, &writes, Caller::Handler)
+            .await?
+        {
             Advance::Done(_) => {}
             Advance::Lost | Advance::Gone => return Err(Stop::Lost),
         }
