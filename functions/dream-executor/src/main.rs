@@ -29,7 +29,11 @@ async fn main() -> Result<(), Error> {
     let engine = Arc::new(Engine::new(EngineParts {
         table: Arc::new(Table::new(clients.dynamodb(), deployment.table)),
         queues: Arc::new(SqsQueues::new(clients.sqs(), deployment.queues)),
-        schedules: Arc::new(EventBridgeSchedules::new(clients.scheduler(), Arc::new(SystemClock), schedules)),
+        schedules: Arc::new(EventBridgeSchedules::new(
+            clients.scheduler(),
+            Arc::new(SystemClock),
+            schedules,
+        )),
         reasoner: Arc::new(Offline),
         embedder: Arc::new(NgramEmbedder),
         clock: Arc::new(SystemClock),
@@ -41,7 +45,12 @@ async fn main() -> Result<(), Error> {
         async move {
             let dream = move |body: String| {
                 let engine = Arc::clone(&engine);
-                async move { engine.handle_dream(&body).await.map_err(|e| Failure::new(e.retry_after(), e)) }
+                async move {
+                    engine
+                        .handle_dream(&body)
+                        .await
+                        .map_err(|e| Failure::new(e.retry_after(), e))
+                }
             };
             Ok::<_, Error>(deliveries.handle(event.payload, event.context.deadline(), dream).await)
         }

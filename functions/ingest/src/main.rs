@@ -37,7 +37,11 @@ async fn main() -> Result<(), Error> {
     let engine = Arc::new(Engine::new(EngineParts {
         table: Arc::new(Table::new(clients.dynamodb(), deployment.table)),
         queues: Arc::new(SqsQueues::new(clients.sqs(), deployment.queues)),
-        schedules: Arc::new(EventBridgeSchedules::new(clients.scheduler(), Arc::new(SystemClock), schedules)),
+        schedules: Arc::new(EventBridgeSchedules::new(
+            clients.scheduler(),
+            Arc::new(SystemClock),
+            schedules,
+        )),
         reasoner: Arc::new(Offline),
         embedder: Arc::new(NgramEmbedder),
         clock: Arc::new(SystemClock),
@@ -51,13 +55,20 @@ async fn main() -> Result<(), Error> {
                 Event::Batch(batch) => {
                     let ingest = move |body: String| {
                         let engine = Arc::clone(&engine);
-                        async move { engine.handle_ingest(&body).await.map_err(|e| Failure::new(e.retry_after(), e)) }
+                        async move {
+                            engine
+                                .handle_ingest(&body)
+                                .await
+                                .map_err(|e| Failure::new(e.retry_after(), e))
+                        }
                     };
                     Ok(deliveries.handle(batch, event.context.deadline(), ingest).await)
                 }
-                Event::Tick { .. } | Event::Scheduled { .. } => {
-                    engine.reconcile().await.map(|_| SqsBatchResponse::default()).map_err(Error::from)
-                }
+                Event::Tick { .. } | Event::Scheduled { .. } => engine
+                    .reconcile()
+                    .await
+                    .map(|_| SqsBatchResponse::default())
+                    .map_err(Error::from),
             }
         }
     };

@@ -35,7 +35,10 @@ pub struct Failure {
 impl Failure {
     /// A failure, with the time to wait if the handler knows it; `None` leaves it to the lock's end.
     pub fn new(retry_after: Option<Duration>, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { retry_after, source: source.into() }
+        Self {
+            retry_after,
+            source: source.into(),
+        }
     }
 }
 
@@ -51,14 +54,22 @@ pub struct Deliveries {
 impl Deliveries {
     /// Messages that the queue's own visibility timeout keeps locked, which is longer than the function's timeout.
     pub fn new(client: Client, url: impl Into<String>) -> Self {
-        Self { client, url: url.into(), heartbeat: false, reserve: Duration::ZERO }
+        Self {
+            client,
+            url: url.into(),
+            heartbeat: false,
+            reserve: Duration::ZERO,
+        }
     }
 
     /// Locks each message anew when its handling begins, for two minutes, and again every 40 s until it ends: for
     /// handlers that may take long.
     #[must_use]
     pub fn with_heartbeat(self) -> Self {
-        Self { heartbeat: true, ..self }
+        Self {
+            heartbeat: true,
+            ..self
+        }
     }
 
     /// Begins no message later than this before the invocation's deadline; those left come again at once.
@@ -89,7 +100,10 @@ impl Deliveries {
         let mut response = SqsBatchResponse::default();
         while let Some(failed) = tasks.join_next().await {
             // A group's task cannot panic: only handlers can, in tasks of their own.
-            failed.unwrap_or_default().into_iter().for_each(|id| response.add_failure(id));
+            failed
+                .unwrap_or_default()
+                .into_iter()
+                .for_each(|id| response.add_failure(id));
         }
         response
     }
@@ -103,7 +117,10 @@ impl Deliveries {
         for (place, message) in messages.iter().enumerate() {
             let left = deadline.duration_since(SystemTime::now()).unwrap_or_default();
             let delay = if left < self.reserve {
-                tracing::info!(message.count = messages.len() - place, "no time is left for these messages; they come again");
+                tracing::info!(
+                    message.count = messages.len() - place,
+                    "no time is left for these messages; they come again"
+                );
                 Some(Duration::ZERO)
             } else {
                 match self.one(message, handler).await {
@@ -145,7 +162,7 @@ impl Deliveries {
         if let Err(failure) = &outcome {
             tracing::warn!(
                 message.id = message.message_id.as_deref(),
-                message.receive_count = message.attributes.get("ApproximateReceiveCount").map(String::as_str),
+                message.receive_count = receive_count(message),
                 retry_in_seconds = failure.retry_after.map(|delay| delay.as_secs_f64()),
                 error = chain(&*failure.source),
                 "a message failed and comes again"
@@ -169,9 +186,18 @@ impl Deliveries {
             .send()
             .await;
         if let Err(error) = changed {
-            tracing::warn!(message.id = message.message_id.as_deref(), error = chain(&error), "a message's lock could not be changed");
+            tracing::warn!(
+                message.id = message.message_id.as_deref(),
+                error = chain(&error),
+                "a message's lock could not be changed"
+            );
         }
     }
+}
+
+/// How often the message was received, this time included.
+fn receive_count(message: &SqsMessage) -> Option<u64> {
+    message.attributes.get("ApproximateReceiveCount")?.parse().ok()
 }
 
 #[cfg(test)]
@@ -181,7 +207,9 @@ mod tests {
 
     use aws_sdk_sqs::config::http::HttpResponse;
     use aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region};
-    use aws_smithy_runtime_api::client::http::{HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn};
+    use aws_smithy_runtime_api::client::http::{
+        HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
+    };
     use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
     use aws_smithy_types::body::SdkBody;
     use serde_json::Value;
@@ -199,14 +227,21 @@ mod tests {
         fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
             let body: Value = serde_json::from_slice(request.body().bytes().unwrap()).unwrap();
             let receipt = body["ReceiptHandle"].as_str().unwrap().to_owned();
-            let lock = (self.start.elapsed().as_secs(), receipt, body["VisibilityTimeout"].as_u64().unwrap());
+            let lock = (
+                self.start.elapsed().as_secs(),
+                receipt,
+                body["VisibilityTimeout"].as_u64().unwrap(),
+            );
             self.seen.lock().unwrap().push(lock);
             HttpConnectorFuture::ready(Ok(HttpResponse::new(200.try_into().unwrap(), SdkBody::from("{}"))))
         }
     }
 
     fn rig() -> (Locks, Deliveries) {
-        let locks = Locks { start: Instant::now(), seen: Arc::default() };
+        let locks = Locks {
+            start: Instant::now(),
+            seen: Arc::default(),
+        };
         let connector = SharedHttpConnector::new(locks.clone());
         let config = aws_sdk_sqs::Config::builder()
             .behavior_version(BehaviorVersion::latest())
@@ -214,7 +249,10 @@ mod tests {
             .credentials_provider(Credentials::for_tests())
             .http_client(http_client_fn(move |_, _| connector.clone()))
             .build();
-        (locks, Deliveries::new(Client::from_conf(config), "https://queue.invalid/q.fifo"))
+        (
+            locks,
+            Deliveries::new(Client::from_conf(config), "https://queue.invalid/q.fifo"),
+        )
     }
 
     fn batch(messages: &[(&str, &str)]) -> SqsEvent {
@@ -245,7 +283,11 @@ mod tests {
 
     async fn handle(deliveries: &Deliveries, messages: &[(&str, &str)]) -> Vec<String> {
         let response = deliveries.handle(batch(messages), later(), act).await;
-        let mut failed: Vec<_> = response.batch_item_failures.into_iter().map(|item| item.item_identifier).collect();
+        let mut failed: Vec<_> = response
+            .batch_item_failures
+            .into_iter()
+            .map(|item| item.item_identifier)
+            .collect();
         failed.sort();
         failed
     }
@@ -253,9 +295,20 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn after_a_failure_the_rest_of_its_group_fails_and_other_groups_do_not() {
         let (locks, deliveries) = rig();
-        let messages = [("a", "1"), ("b", "2"), ("a", "fail"), ("b", "3"), ("a", "4"), ("c", "panic"), ("c", "5")];
+        let messages = [
+            ("a", "1"),
+            ("b", "2"),
+            ("a", "fail"),
+            ("b", "3"),
+            ("a", "4"),
+            ("c", "panic"),
+            ("c", "5"),
+        ];
         assert_eq!(handle(&deliveries, &messages).await, ["4", "5", "fail", "panic"]);
-        assert!(locks.seen.lock().unwrap().is_empty(), "the queue decides when they come again");
+        assert!(
+            locks.seen.lock().unwrap().is_empty(),
+            "the queue decides when they come again"
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -263,15 +316,34 @@ mod tests {
         let (locks, deliveries) = rig();
         assert_eq!(handle(&deliveries, &[("a", "wait"), ("a", "1")]).await, ["1", "wait"]);
         handle(&deliveries, &[("b", "wait long")]).await;
-        let seen: Vec<_> = locks.seen.lock().unwrap().iter().map(|(_, id, seconds)| (id.clone(), *seconds)).collect();
-        assert_eq!(seen, [("wait".to_owned(), 3), ("1".to_owned(), 3), ("wait long".to_owned(), 900)]);
+        let seen: Vec<_> = locks
+            .seen
+            .lock()
+            .unwrap()
+            .iter()
+            .map(|(_, id, seconds)| (id.clone(), *seconds))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                ("wait".to_owned(), 3),
+                ("1".to_owned(), 3),
+                ("wait long".to_owned(), 900)
+            ]
+        );
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_message_is_locked_before_its_work_begins_and_until_it_ends() {
         let (locks, deliveries) = rig();
         assert!(handle(&deliveries.with_heartbeat(), &[("a", "sleep")]).await.is_empty());
-        let seen: Vec<_> = locks.seen.lock().unwrap().iter().map(|(at, _, seconds)| (*at, *seconds)).collect();
+        let seen: Vec<_> = locks
+            .seen
+            .lock()
+            .unwrap()
+            .iter()
+            .map(|(at, _, seconds)| (*at, *seconds))
+            .collect();
         assert_eq!(seen, [(0, 120), (40, 120), (80, 120)]);
     }
 
@@ -288,7 +360,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn groups_are_handled_side_by_side() {
         let (locks, deliveries) = rig();
-        assert!(handle(&deliveries, &[("a", "sleep 1"), ("b", "sleep 2")]).await.is_empty());
+        assert!(
+            handle(&deliveries, &[("a", "sleep 1"), ("b", "sleep 2")])
+                .await
+                .is_empty()
+        );
         assert_eq!(locks.start.elapsed().as_secs(), 100);
     }
 }

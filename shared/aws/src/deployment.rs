@@ -53,14 +53,22 @@ impl ScheduleNames {
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, MissingName> {
         Ok(Self {
             group: required(&lookup, SCHEDULE_GROUP, "the schedule group's name")?,
-            role_arn: required(&lookup, SCHEDULE_ROLE_ARN, "the ARN of the role that sends what schedules send")?,
+            role_arn: required(
+                &lookup,
+                SCHEDULE_ROLE_ARN,
+                "the ARN of the role that sends what schedules send",
+            )?,
             dreams_arn: required(&lookup, DREAMS_QUEUE_ARN, "the dream queue's ARN")?,
             dead_letters_arn: required(&lookup, SCHEDULE_DLQ_ARN, "the ARN of the schedules' dead-letter queue")?,
         })
     }
 }
 
-fn required(lookup: impl Fn(&str) -> Option<String>, name: &'static str, meaning: &'static str) -> Result<String, MissingName> {
+fn required(
+    lookup: impl Fn(&str) -> Option<String>,
+    name: &'static str,
+    meaning: &'static str,
+) -> Result<String, MissingName> {
     lookup(name)
         .map(|value| value.trim().to_owned())
         .filter(|value| !value.is_empty())
@@ -71,17 +79,36 @@ fn required(lookup: impl Fn(&str) -> Option<String>, name: &'static str, meaning
 mod tests {
     use super::*;
 
-    const ALL: [&str; 7] =
-        [TABLE, INGEST_QUEUE_URL, DREAMS_QUEUE_URL, DREAMS_QUEUE_ARN, SCHEDULE_GROUP, SCHEDULE_ROLE_ARN, SCHEDULE_DLQ_ARN];
+    const ALL: [&str; 7] = [
+        TABLE,
+        INGEST_QUEUE_URL,
+        DREAMS_QUEUE_URL,
+        DREAMS_QUEUE_ARN,
+        SCHEDULE_GROUP,
+        SCHEDULE_ROLE_ARN,
+        SCHEDULE_DLQ_ARN,
+    ];
 
     #[test]
     fn every_name_is_required_and_the_error_says_which() {
         for missing in ALL {
             for blank in [None, Some(" ".to_owned())] {
-                let lookup = |name: &str| if name == missing { blank.clone() } else { Some(name.to_lowercase()) };
+                let lookup = |name: &str| {
+                    if name == missing {
+                        blank.clone()
+                    } else {
+                        Some(name.to_lowercase())
+                    }
+                };
                 let deployment = Deployment::read(lookup).map(|_| ());
-                let error = deployment.and(ScheduleNames::read(lookup).map(|_| ())).err().map(|error| error.to_string());
-                assert!(error.as_deref().is_some_and(|text| text.starts_with(missing)), "{missing}: {error:?}");
+                let error = deployment
+                    .and(ScheduleNames::read(lookup).map(|_| ()))
+                    .err()
+                    .map(|error| error.to_string());
+                assert!(
+                    error.as_deref().is_some_and(|text| text.starts_with(missing)),
+                    "{missing}: {error:?}"
+                );
             }
         }
     }
@@ -89,8 +116,17 @@ mod tests {
     #[test]
     fn each_name_is_read_from_its_variable() {
         let lookup = |name: &str| Some(name.to_owned());
-        let queues = QueueUrls { ingest: INGEST_QUEUE_URL.to_owned(), dreams: DREAMS_QUEUE_URL.to_owned() };
-        assert_eq!(Deployment::read(lookup), Ok(Deployment { table: TABLE.to_owned(), queues }));
+        let queues = QueueUrls {
+            ingest: INGEST_QUEUE_URL.to_owned(),
+            dreams: DREAMS_QUEUE_URL.to_owned(),
+        };
+        assert_eq!(
+            Deployment::read(lookup),
+            Ok(Deployment {
+                table: TABLE.to_owned(),
+                queues
+            })
+        );
         let names = ScheduleNames {
             group: SCHEDULE_GROUP.to_owned(),
             role_arn: SCHEDULE_ROLE_ARN.to_owned(),

@@ -43,7 +43,11 @@ where
     fn format_event(&self, context: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
         let mut fields = Fields::default();
         // The invocation's id lies on the span around it.
-        for span in context.event_scope().into_iter().flat_map(tracing_subscriber::registry::Scope::from_root) {
+        for span in context
+            .event_scope()
+            .into_iter()
+            .flat_map(tracing_subscriber::registry::Scope::from_root)
+        {
             if let Some(formatted) = span.extensions().get::<FormattedFields<N>>()
                 && let Ok(Value::Object(of_span)) = serde_json::from_str(formatted.fields.as_str())
             {

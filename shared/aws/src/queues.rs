@@ -64,12 +64,19 @@ impl Queues for SqsQueues {
 /// ids stay equal and different ones different.
 pub(crate) fn acceptable(id: &str) -> Cow<'_, str> {
     let fits = (1..=MAX_ID).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
-    if fits { Cow::Borrowed(id) } else { Cow::Owned(digest(&["queue", id])) }
+    if fits {
+        Cow::Borrowed(id)
+    } else {
+        Cow::Owned(digest(&["queue", id]))
+    }
 }
 
 /// A failed call as the port's error.
 pub(crate) fn failed<E: Error + Send + Sync + 'static>(what: &'static str) -> impl FnOnce(E) -> PortError {
-    move |source| PortError { what, source: Box::new(source) }
+    move |source| PortError {
+        what,
+        source: Box::new(source),
+    }
 }
 
 #[cfg(test)]
@@ -85,7 +92,13 @@ mod tests {
 
     #[test]
     fn other_ids_become_different_digests() {
-        let refused = [String::new(), "two words".to_owned(), "grüße".to_owned(), "x".repeat(129), "x".repeat(130)];
+        let refused = [
+            String::new(),
+            "two words".to_owned(),
+            "grüße".to_owned(),
+            "x".repeat(129),
+            "x".repeat(130),
+        ];
         let digests: std::collections::BTreeSet<_> = refused.iter().map(|id| acceptable(id).into_owned()).collect();
         assert_eq!(digests.len(), refused.len());
         assert!(digests.iter().all(|id| acceptable(id) == id.as_str()));

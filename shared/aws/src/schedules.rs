@@ -45,7 +45,9 @@ pub struct EventBridgeSchedules {
 
 impl fmt::Debug for EventBridgeSchedules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EventBridgeSchedules").field("names", &self.names).finish_non_exhaustive()
+        f.debug_struct("EventBridgeSchedules")
+            .field("names", &self.names)
+            .finish_non_exhaustive()
     }
 }
 
@@ -69,7 +71,11 @@ impl EventBridgeSchedules {
             .arn(&self.names.dreams_arn)
             .role_arn(&self.names.role_arn)
             .input(&schedule.body)
-            .sqs_parameters(SqsParameters::builder().message_group_id(acceptable(&schedule.group)).build())
+            .sqs_parameters(
+                SqsParameters::builder()
+                    .message_group_id(acceptable(&schedule.group))
+                    .build(),
+            )
             .dead_letter_config(DeadLetterConfig::builder().arn(&self.names.dead_letters_arn).build())
             .build()
     }
@@ -82,7 +88,10 @@ impl Schedules for EventBridgeSchedules {
         if schedule.queue != QueueName::Dreams {
             return Err(failed(WHAT)(Unsupported::Queue));
         }
-        let window = FlexibleTimeWindow::builder().mode(FlexibleTimeWindowMode::Off).build().map_err(failed(WHAT))?;
+        let window = FlexibleTimeWindow::builder()
+            .mode(FlexibleTimeWindowMode::Off)
+            .build()
+            .map_err(failed(WHAT))?;
         let created = self
             .client
             .create_schedule()
@@ -98,17 +107,29 @@ impl Schedules for EventBridgeSchedules {
         match created {
             Ok(_) => Ok(()),
             // A name stands for one generation of one representation: what is there is what was to be made.
-            Err(SdkError::ServiceError(error)) if matches!(error.err(), CreateScheduleError::ConflictException(_)) => Ok(()),
+            Err(SdkError::ServiceError(error)) if matches!(error.err(), CreateScheduleError::ConflictException(_)) => {
+                Ok(())
+            }
             Err(error) => Err(failed(WHAT)(error)),
         }
     }
 
     async fn delete(&self, name: &str) -> Result<(), PortError> {
-        let deleted = self.client.delete_schedule().name(name).group_name(&self.names.group).send().await;
+        let deleted = self
+            .client
+            .delete_schedule()
+            .name(name)
+            .group_name(&self.names.group)
+            .send()
+            .await;
         match deleted {
             Ok(_) => Ok(()),
             // It has fired, or somebody else has replaced it.
-            Err(SdkError::ServiceError(error)) if matches!(error.err(), DeleteScheduleError::ResourceNotFoundException(_)) => Ok(()),
+            Err(SdkError::ServiceError(error))
+                if matches!(error.err(), DeleteScheduleError::ResourceNotFoundException(_)) =>
+            {
+                Ok(())
+            }
             Err(error) => Err(failed("deleting a schedule")(error)),
         }
     }
@@ -117,7 +138,10 @@ impl Schedules for EventBridgeSchedules {
 /// When a schedule fires: never in the past, and on the full minute, rounded up so that it is due by then.
 fn expression(at: Time, now: Time) -> String {
     let earliest = at.max(now + AHEAD);
-    let minutes = (earliest + Duration::from_micros(999_999)).seconds().saturating_add(MINUTE - 1).div_euclid(MINUTE);
+    let minutes = (earliest + Duration::from_micros(999_999))
+        .seconds()
+        .saturating_add(MINUTE - 1)
+        .div_euclid(MINUTE);
     let on_the_minute = Time::from_seconds(minutes.saturating_mul(MINUTE)).to_string();
     format!("at({})", on_the_minute.trim_end_matches('Z'))
 }
@@ -161,6 +185,9 @@ mod tests {
         for at in ["2020-01-01T00:00:00Z", "2026-11-30T21:00:30Z", "2026-11-30T21:01:20Z"] {
             assert_eq!(fires(at, now), "at(2026-11-30T21:02:00)", "{at}");
         }
-        assert_eq!(fires("2020-01-01T00:00:00Z", "2026-11-30T21:00:00Z"), "at(2026-11-30T21:01:00)");
+        assert_eq!(
+            fires("2020-01-01T00:00:00Z", "2026-11-30T21:00:00Z"),
+            "at(2026-11-30T21:01:00)"
+        );
     }
 }
