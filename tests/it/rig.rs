@@ -32,7 +32,7 @@ pub(crate) use reasoner::Scripted;
 /// 2026-01-01T00:00:00Z.
 pub(crate) const START: Time = Time::from_seconds(1_767_225_600);
 /// The visibility timeout of deliveries.
-const VISIBILITY: Duration = Duration::from_secs(120);
+const VISIBILITY: Duration = Duration::from_mins(2);
 
 /// A clock that stands still until it is moved.
 #[derive(Debug)]
@@ -91,7 +91,7 @@ impl Rig {
         create_table(&storage.client(), "reverie").await.unwrap();
         let queues = Arc::new(LocalQueues::memory(Arc::clone(&clock) as Arc<dyn Clock>).unwrap());
         let ids = Arc::new(TestIds::default());
-        let embedder: Arc<dyn Embedder> = Arc::new(NgramEmbedder::default());
+        let embedder: Arc<dyn Embedder> = Arc::new(NgramEmbedder);
         Self::assemble(clock, storage, queues, ids, reasoner, embedder, config, faults)
     }
 
@@ -276,7 +276,7 @@ impl Rig {
             let filters = serde_json::json!({"filters": {"observer_id": observer, "observed_id": observed}});
             let answer = self.post(&path, filters).await;
             all.extend(answer["items"].as_array().unwrap().clone());
-            if all.len() >= answer["total"].as_u64().unwrap() as usize {
+            if all.len() as u64 >= answer["total"].as_u64().unwrap() {
                 break;
             }
         }

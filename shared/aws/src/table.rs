@@ -399,24 +399,22 @@ impl Table {
                 Some(_) => (key::PEER_PK, key::PEER_SK),
             };
             let mut aliases = Aliases::default();
-            let mut expression = format!("{} = {}", aliases.name(hash), aliases.value(s(&query.pk)));
-            match &query.range {
-                Range::All => {}
+            let partition = format!("{} = {}", aliases.name(hash), aliases.value(s(&query.pk)));
+            let expression = match &query.range {
+                Range::All => partition,
                 Range::Prefix(prefix) => {
-                    expression += &format!(
-                        " AND begins_with({}, {})",
-                        aliases.name(range),
-                        aliases.value(s(prefix))
-                    );
+                    let (name, prefix) = (aliases.name(range), aliases.value(s(prefix)));
+                    format!("{partition} AND begins_with({name}, {prefix})")
                 }
                 Range::Between(low, high) => {
                     let (name, low, high) = (aliases.name(range), aliases.value(s(low)), aliases.value(s(high)));
-                    expression += &format!(" AND {name} BETWEEN {low} AND {high}");
+                    format!("{partition} AND {name} BETWEEN {low} AND {high}")
                 }
                 Range::UpTo(high) => {
-                    expression += &format!(" AND {} <= {}", aliases.name(range), aliases.value(s(high)));
+                    let (name, high) = (aliases.name(range), aliases.value(s(high)));
+                    format!("{partition} AND {name} <= {high}")
                 }
-            }
+            };
             let left = query.limit.map(|limit| limit.saturating_sub(items.len()));
             let got = self
                 .client

@@ -97,11 +97,11 @@ impl Default for Config {
         Self {
             defaults: Defaults::default(),
             threshold: 50,
-            cooldown: Duration::from_secs(8 * 3600),
-            idle: Duration::from_secs(3600),
-            max_defer: Duration::from_secs(24 * 3600),
+            cooldown: Duration::from_hours(8),
+            idle: Duration::from_hours(1),
+            max_defer: Duration::from_hours(24),
             shrink: 0.5,
-            reconcile_every: Duration::from_secs(300),
+            reconcile_every: Duration::from_mins(5),
         }
     }
 }

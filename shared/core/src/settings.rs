@@ -175,7 +175,10 @@ mod tests {
     use super::*;
 
     fn map(value: Value) -> Configuration {
-        value.as_object().cloned().unwrap_or_default()
+        match value {
+            Value::Object(map) => map,
+            _ => Configuration::new(),
+        }
     }
 
     #[test]

@@ -32,7 +32,7 @@ const BATCH_MESSAGES: u64 = 100;
 /// How long one delivery works before it hands the rest on: well under the function's timeout.
 const SLICE: Duration = Duration::from_secs(45);
 /// The longest wait between two attempts at a batch that fails.
-const MAX_BACKOFF: Duration = Duration::from_secs(600);
+const MAX_BACKOFF: Duration = Duration::from_mins(10);
 
 impl Engine {
     /// Handles one message of the ingest queue. An error leaves everything in place for the next delivery.

@@ -25,7 +25,7 @@ mod reconcile;
 mod status;
 
 pub use conclude::{Found, NewConclusion};
-pub use dream::read::{CreatedDetail, RemovedDetail, RunDetail, SourceDetail};
+pub use dream::read::{CardChange, CreatedDetail, RemovedDetail, RunDetail, SourceDetail};
 pub use dream::request::{NotCancellable, NotUndoable, Scheduled};
 pub use error::EngineError;
 pub use post::{NewMessage, Posted};

@@ -9,7 +9,7 @@ use std::error::Error;
 use reverie_aws::table::TableError;
 use reverie_aws::table::activity::Activity;
 use reverie_aws::table::representations::{Representation, RunWrite};
-use reverie_aws::table::runs::{LEASE, Run};
+use reverie_aws::table::runs::{LEASE, Progress, Run};
 use reverie_aws::table::workspaces::Workspace;
 use reverie_core::conclusion::SessionRef;
 use reverie_core::dreaming::{Effect, Event, State, View, step};
@@ -365,7 +365,7 @@ pub(crate) fn fresh_run(
         session: None,
         fence: 0,
         lease_until: None,
-        progress: Default::default(),
+        progress: Progress::default(),
         total_at_claim: 0,
         removed_unreplaced: 0,
         attempts: 0,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use reverie_aws::table::TableError;
 use reverie_aws::table::activity::Activity;
-use reverie_aws::table::sessions::{GivenSession, MemberConfig, Session};
+use reverie_aws::table::sessions::{GivenSession, Member, MemberConfig, Session};
 use reverie_aws::table::workspaces::{Given, Workspace};
 use reverie_core::id::{PeerName, Seq, SessionName, WorkspaceName};
 use reverie_core::message::Message;
@@ -73,7 +73,7 @@ impl Engine {
                 && posting.state.is_some()
                 && senders
                     .iter()
-                    .all(|sender| posting.members.get(sender).is_some_and(|member| member.is_active()));
+                    .all(|sender| posting.members.get(sender).is_some_and(Member::is_active));
             if !complete {
                 self.prepare(workspace, session, &senders, arrived_at).await?;
                 posting = self.table.posting(workspace, session, &senders).await?;

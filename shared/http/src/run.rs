@@ -132,9 +132,9 @@ impl From<RunDetail> for DetailBody {
             run: detail.run.into(),
             created: detail.created.into_iter().map(CreatedBody::from).collect(),
             removed: detail.removed.into_iter().map(RemovedBody::from).collect(),
-            peer_card: detail.card.map(|(before, after)| CardChangeBody {
-                before: before.map(card_texts),
-                after: after.map(card_texts),
+            peer_card: detail.card.map(|card| CardChangeBody {
+                before: card.before.map(card_texts),
+                after: card.after.map(card_texts),
             }),
         }
     }

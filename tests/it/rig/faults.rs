@@ -143,7 +143,7 @@ fn gone() -> ConnectorError {
     ConnectorError::other("the connection was cut".into(), None)
 }
 
-fn refusal(kind: &str, extra: Value) -> HttpResponse {
+fn refusal(kind: &str, extra: &Value) -> HttpResponse {
     let mut body = json!({"__type": format!("com.amazonaws.dynamodb.v20120810#{kind}"), "message": kind});
     body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
     let mut response = HttpResponse::new(400.try_into().unwrap(), SdkBody::from(body.to_string()));
@@ -176,12 +176,9 @@ impl HttpConnector for Faulty {
                     let reasons: Vec<_> = (0..items)
                         .map(|place| json!({"Code": if place == 0 { "TransactionConflict" } else { "None" }}))
                         .collect();
-                    Ok(refusal(
-                        "TransactionCanceledException",
-                        json!({ "CancellationReasons": reasons }),
-                    ))
+                    Ok(refusal("TransactionCanceledException", &json!({ "CancellationReasons": reasons })))
                 }
-                Fault::Throttle => Ok(refusal("ProvisionedThroughputExceededException", json!({}))),
+                Fault::Throttle => Ok(refusal("ProvisionedThroughputExceededException", &json!({}))),
                 Fault::Unprocessed => {
                     let mut asked = body.clone();
                     let mut left = json!({});

@@ -38,7 +38,7 @@ const BLOCK_BYTES: usize = 380_000;
 /// The most bytes that one POST may store, compressed.
 const POST_BYTES: usize = 3_500_000;
 /// How long marks are kept: far longer than any redelivery.
-const MARK_LIFE: Duration = Duration::from_secs(2 * 86400);
+const MARK_LIFE: Duration = Duration::from_hours(48);
 
 /// What a POST has to know before it writes, read in one call when the uids are known.
 #[derive(Clone, Debug, Default)]

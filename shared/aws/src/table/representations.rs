@@ -27,7 +27,7 @@ use super::workspaces::Workspace;
 use super::{Key, Query, Result, Table, TableError, Write, from_item, to_item, to_value};
 
 /// How often a representation over the threshold is looked at while dreams are off.
-const LOOK_AT_DISABLED: Duration = Duration::from_secs(900);
+const LOOK_AT_DISABLED: Duration = Duration::from_mins(15);
 
 /// A representation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -107,6 +107,7 @@ pub(crate) fn save(representation: &Representation, next: &State, live: i64, now
 
 /// How a run is written together with its representation's state.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one or two exist per transaction")]
 pub enum RunWrite {
     /// A new run.
     Create(Run),
@@ -243,20 +244,17 @@ impl Table {
         workspace: &WorkspaceUid,
         observed: Option<&PeerName>,
     ) -> Result<Vec<Representation>> {
-        let keys: Vec<Key> = match observed {
-            Some(observed) => {
-                let query = Query::index(BY_PEER_INDEX, by_observed(workspace, observed));
-                self.query(query).await?.iter().map(Key::of).collect()
-            }
-            None => {
-                let everything = Paging {
-                    page: 1,
-                    size: usize::MAX,
-                    reverse: false,
-                };
-                let ids = self.list(&list(workspace), everything).await?.items;
-                ids.into_iter().map(|id| head(&RepresentationId::trusted(id))).collect()
-            }
+        let keys: Vec<Key> = if let Some(observed) = observed {
+            let query = Query::index(BY_PEER_INDEX, by_observed(workspace, observed));
+            self.query(query).await?.iter().map(Key::of).collect()
+        } else {
+            let everything = Paging {
+                page: 1,
+                size: usize::MAX,
+                reverse: false,
+            };
+            let ids = self.list(&list(workspace), everything).await?.items;
+            ids.into_iter().map(|id| head(&RepresentationId::trusted(id))).collect()
         };
         let mut items = self.get_many(keys.iter().cloned()).await?;
         keys.iter().filter_map(|key| items.remove(key)).map(from_item).collect()
@@ -267,7 +265,7 @@ impl Table {
         self.get_as(&card_key(id)).await
     }
 
-    /// Replaces the card, as a client does, and says what it was.
+    /// Replaces the card, as a client does.
     pub async fn set_card(&self, id: &RepresentationId, entries: &[CardEntry]) -> Result<()> {
         loop {
             let revision = self.card(id).await?.map_or(0, |card| card.revision);

@@ -24,11 +24,11 @@ use super::representations::partition;
 use super::{Key, Query, Result, Table, TableError, Write, from_item, to_item, with_due};
 
 /// How long a claim holds without renewal.
-pub const LEASE: Duration = Duration::from_secs(120);
+pub const LEASE: Duration = Duration::from_mins(2);
 /// How many stored answers the transaction that ends a run may forget, beside its other writes.
 const CHECKPOINTS_AT_ONCE: usize = 80;
 /// How long a pending run may wait before the reconciler sends its message again.
-const PENDING_PATIENCE: Duration = Duration::from_secs(60);
+const PENDING_PATIENCE: Duration = Duration::from_mins(1);
 
 /// Where a run stands: what is committed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -19,7 +19,7 @@ use super::due::{DueKind, due_key};
 use super::{Key, Query, Result, Table, Write, from_item, to_item, with_due};
 
 /// How long after a POST the reconciler looks whether its wake-up got lost.
-const LOOK_AFTER: Duration = Duration::from_secs(60);
+const LOOK_AFTER: Duration = Duration::from_mins(1);
 
 /// A session that has messages to derive from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -24,7 +24,16 @@ pub struct RunDetail {
     /// What it reinforced: before the first and after the last change.
     pub reinforced: Vec<(ConclusionId, Strength, Strength)>,
     /// The card before the first change and after the last; `None` when it was not touched.
-    pub card: Option<(Option<Vec<CardEntry>>, Option<Vec<CardEntry>>)>,
+    pub card: Option<CardChange>,
+}
+
+/// A card before and after; `None` is no card.
+#[derive(Clone, Debug)]
+pub struct CardChange {
+    /// Before the run's first change.
+    pub before: Option<Vec<CardEntry>>,
+    /// After its last.
+    pub after: Option<Vec<CardEntry>>,
 }
 
 /// A conclusion that a run created.
@@ -75,13 +84,12 @@ impl Engine {
         observed: Option<&PeerName>,
         paging: Paging,
     ) -> Result<Page<Run>> {
-        let representations: Vec<RepresentationId> = match (observer, observed) {
-            (Some(observer), Some(observed)) => vec![RepresentationId::of(&workspace.uid, observer, observed)],
-            _ => {
-                let all = self.table.representations(&workspace.uid, observed).await?;
-                let wanted = |found: &&Representation| observer.is_none_or(|observer| found.observer == *observer);
-                all.iter().filter(wanted).map(|found| found.id.clone()).collect()
-            }
+        let representations = if let (Some(observer), Some(observed)) = (observer, observed) {
+            vec![RepresentationId::of(&workspace.uid, observer, observed)]
+        } else {
+            let all = self.table.representations(&workspace.uid, observed).await?;
+            let wanted = |found: &&Representation| observer.is_none_or(|observer| found.observer == *observer);
+            all.iter().filter(wanted).map(|found| found.id.clone()).collect()
         };
         let mut runs = Vec::new();
         for id in representations {
@@ -191,8 +199,8 @@ fn resolve(
                 }
             }
             Row::Card { before, after } => {
-                let first = detail.card.take().map_or(before, |(first, _)| first);
-                detail.card = Some((first, after));
+                let before = detail.card.take().map_or(before, |first| first.before);
+                detail.card = Some(CardChange { before, after });
             }
         }
     }
