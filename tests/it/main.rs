@@ -7,8 +7,11 @@
 )]
 
 mod calls;
+mod checklist;
 mod crash;
+mod documentation;
 mod embedded;
 mod queue_contract;
+mod reports;
 mod rig;
 mod weather;
