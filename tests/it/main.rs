@@ -11,6 +11,7 @@ mod checklist;
 mod crash;
 mod documentation;
 mod embedded;
+mod history;
 mod queue_contract;
 mod reports;
 mod rig;

@@ -5,6 +5,7 @@
 //! therefore logged when they fail, never an error of the call that caused them.
 
 use std::error::Error;
+use std::time::Duration;
 
 use reverie_aws::table::TableError;
 use reverie_aws::table::activity::Activity;
@@ -23,6 +24,9 @@ use crate::{Engine, Result};
 
 /// How often a change is tried again when somebody else changed the state first.
 const ATTEMPTS: u32 = 50;
+
+/// How much longer than retention the table keeps a run's texts, should nobody prune them.
+const TEXTS_GRACE: Duration = Duration::from_hours(72);
 
 /// Who calls: only ingest and the executor talk to the scheduler (`design.md` section 4, "On AWS").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,10 +195,36 @@ impl Engine {
         Err(TableError::Conflict.into())
     }
 
+    /// Until when a run claimed now keeps texts at the longest: days past retention, should the reconciler fail.
+    /// `None` when nothing is to be recorded; a dry run's record is its answer.
+    fn texts_until(&self, dream_type: DreamType, now: Time) -> Option<Time> {
+        let recorded = self.config.history || dream_type == DreamType::DryRun;
+        recorded.then(|| now + self.config.retention + TEXTS_GRACE)
+    }
+
+    /// How a run ends: with its record, which is pruned in time, or without a trace.
+    pub(crate) fn ended(&self, before: &Run, status: Status) -> RunWrite {
+        if !self.config.history && !before.is_recorded() {
+            return RunWrite::Remove(before.clone());
+        }
+        let now = self.now();
+        let after = Run {
+            status,
+            ended_at: Some(now),
+            lease_until: None,
+            prune_at: Some(now + self.config.retention),
+            ..before.clone()
+        };
+        RunWrite::Update {
+            before: before.clone(),
+            after,
+        }
+    }
+
     /// Whether a run that the caller wants to change has been changed by somebody else.
     async fn any_lost(&self, runs: &[RunWrite]) -> Result<bool> {
         for write in runs {
-            if let RunWrite::Update { before, .. } = write {
+            if let RunWrite::Update { before, .. } | RunWrite::Remove(before) = write {
                 let current = self.table.run(&before.id).await?;
                 if current.is_none_or(|run| run.fence != before.fence || run.status != before.status) {
                     return Ok(true);
@@ -221,7 +251,7 @@ impl Engine {
             .iter()
             .filter(|write| match write {
                 RunWrite::Create(run) => accepted(&run.id),
-                RunWrite::Update { .. } | RunWrite::Forget(_) => true,
+                RunWrite::Update { .. } | RunWrite::Remove(_) | RunWrite::Forget(_) => true,
             })
             .cloned()
             .collect();
@@ -243,6 +273,7 @@ impl Engine {
                     after.fence = before.fence + 1;
                     after.lease_until = Some(now + LEASE);
                     after.total_at_claim = representation.live;
+                    after.texts_until = self.texts_until(*dream_type, now);
                     claimed = Some(after.clone());
                     writes.push(if found.is_some() {
                         RunWrite::Update { before, after }
@@ -252,13 +283,7 @@ impl Engine {
                 }
                 Effect::DropPending { run } => {
                     if let Some(before) = self.table.run(run).await? {
-                        let after = Run {
-                            status: Status::Cancelled,
-                            ended_at: Some(now),
-                            lease_until: None,
-                            ..before.clone()
-                        };
-                        writes.push(RunWrite::Update { before, after });
+                        writes.push(self.ended(&before, Status::Cancelled));
                     }
                 }
                 _ => {}
@@ -359,12 +384,16 @@ pub(crate) fn fresh_run(
         usage: Usage::default(),
         errors: Vec::new(),
         failed_phases: Vec::new(),
+        rebuild: false,
         undo_of: None,
         undone_by: None,
         conflicts: Vec::new(),
         session: None,
         fence: 0,
         lease_until: None,
+        prune_at: None,
+        kept: Vec::new(),
+        texts_until: None,
         progress: Progress::default(),
         total_at_claim: 0,
         removed_unreplaced: 0,

@@ -25,6 +25,8 @@ pub struct Report {
     pub representations: usize,
     /// Runs that were sent a message again.
     pub runs: usize,
+    /// Ended runs whose texts were past retention, or which were looked at again.
+    pub pruned: usize,
     /// Items that could not be dealt with; they stay due.
     pub failed: usize,
 }
@@ -63,11 +65,16 @@ impl Engine {
             let sent = self.nudge(&run, &tick).await;
             report.count(sent, |report| &mut report.runs);
         }
+        for run in self.table.due_prunings(now, PER_SHARD).await? {
+            let pruned = self.table.prune_run(&run, now).await.map_err(Into::into);
+            report.count(pruned, |report| &mut report.pruned);
+        }
         if report != Report::default() {
             tracing::info!(
                 sessions = report.sessions,
                 representations = report.representations,
                 runs = report.runs,
+                pruned = report.pruned,
                 failed = report.failed,
                 "reconciled"
             );

@@ -12,7 +12,7 @@ use reverie_core::time::Time;
 use reverie_core::toolbox::Step;
 
 use super::conclusions::{self, Grave};
-use super::runs::{Progress, Row, Run, put_row, update};
+use super::runs::{Progress, Row, Run, expiry, put_row, update};
 use super::{Key, Result, TRANSACTION_ITEMS, Table, TableError, Write, representations};
 
 /// How a step went.
@@ -42,8 +42,10 @@ impl Table {
         if !dry {
             writes.extend(effects(before, step, card_revision, now)?);
         }
-        for (place, change) in step.changes.iter().enumerate() {
-            writes.push(put_row(&before.id, before.progress, place, &row(change, dry))?);
+        if before.is_recorded() {
+            for (place, change) in step.changes.iter().enumerate() {
+                writes.push(put_row(before, place, &row(change, dry))?);
+            }
         }
         if !dry && before.dream_type != DreamType::Undo {
             let room = TRANSACTION_ITEMS.saturating_sub(writes.len());
@@ -96,7 +98,11 @@ fn effects(run: &Run, step: &Step, card_revision: u64, now: Time) -> Result<Vec<
                     run: run.id.clone(),
                     removed_at: now,
                 };
-                writes.extend(conclusions::bury(&grave)?);
+                if run.is_recorded() {
+                    writes.extend(conclusions::bury(&grave, expiry(run))?);
+                } else {
+                    writes.push(conclusions::discard(&conclusion.id));
+                }
                 if let (RemovalReason::Duplicate, Some(holder)) = (reason, replaced_by)
                     && conclusions::is_guarded(conclusion)
                 {

@@ -13,6 +13,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use reverie_core::conclusion::{Conclusion, Level, Origin};
 use reverie_core::id::{ConclusionId, RepresentationId, RunId, WorkspaceUid, digest};
 use reverie_core::run::{RemovalReason, Standing, Strength};
@@ -118,13 +119,17 @@ pub(crate) fn strengthen(id: &ConclusionId, before: &Strength, after: &Strength)
     Ok(Write::update(live(id), clauses).when(Condition::All(unchanged)))
 }
 
-/// Moves a live conclusion into its grave.
-pub(crate) fn bury(grave_: &Grave) -> Result<[Write; 2]> {
+/// Removes a live conclusion and leaves no text behind.
+pub(crate) fn discard(id: &ConclusionId) -> Write {
+    Write::delete(live(id)).if_there()
+}
+
+/// Moves a live conclusion into its grave, which expires when its run's texts do.
+pub(crate) fn bury(grave_: &Grave, expiry: Option<(String, AttributeValue)>) -> Result<[Write; 2]> {
     let id = &grave_.conclusion.id;
-    Ok([
-        Write::delete(live(id)).if_there(),
-        Write::put(to_item(&grave(id), "grave", grave_)?),
-    ])
+    let mut item = to_item(&grave(id), "grave", grave_)?;
+    item.extend(expiry);
+    Ok([discard(id), Write::put(item)])
 }
 
 /// Takes a conclusion out of its grave, which must be followed by [`create`].
@@ -204,6 +209,18 @@ impl Table {
             .into_iter()
             .filter_map(|(key, id)| live.get(&id).cloned().map(|found| (key, found)))
             .collect())
+    }
+
+    /// Deletes of those conclusions' graves that a run dug.
+    pub(crate) async fn graves_of(&self, run: &RunId, ids: &[ConclusionId]) -> Result<Vec<Write>> {
+        let items = self.get_many(ids.iter().map(grave)).await?;
+        let mut deletes = Vec::new();
+        for (key, item) in items {
+            if from_item::<Grave>(item)?.run == *run {
+                deletes.push(Write::delete(key));
+            }
+        }
+        Ok(deletes)
     }
 
     /// How each conclusion stands now: live, removed by a dream, or unavailable.

@@ -209,7 +209,7 @@ impl<'a> Executor<'a> {
             observer: &self.run.observer,
             observed: &self.run.observed,
             conclusions: &conclusions,
-            card: self.desk.card.as_deref(),
+            card: self.desk.card.as_deref().filter(|_| !self.run.rebuild),
             card_allowed: self.limits.card_allowed,
             refused: &self.refused,
         };
@@ -442,20 +442,9 @@ impl<'a> Executor<'a> {
         } else {
             (Status::Completed, Outcome::Completed)
         };
-        let after = Run {
-            status,
-            ended_at: Some(self.engine.now()),
-            lease_until: None,
-            ..self.run.clone()
-        };
         let checkpoints = self.engine.table.checkpoints(&self.run.id).await?;
-        let mut writes = vec![
-            RunWrite::Update {
-                before: self.run.clone(),
-                after,
-            },
-            RunWrite::Forget(checkpoints),
-        ];
+        let end = self.engine.ended(&self.run, status);
+        let mut writes = vec![end, RunWrite::Forget(checkpoints)];
         if let Some(target) = &self.run.undo_of
             && !failed
             && let Some(before) = self.engine.table.run(target).await?
