@@ -15,4 +15,5 @@ mod history;
 mod queue_contract;
 mod reports;
 mod rig;
+mod slices;
 mod weather;

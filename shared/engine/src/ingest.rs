@@ -31,6 +31,10 @@ const BATCH_TOKENS: u32 = 1024;
 const BATCH_MESSAGES: u64 = 100;
 /// How long one delivery works before it hands the rest on: well under the function's timeout.
 const SLICE: Duration = Duration::from_secs(45);
+/// How often a failing batch is tried by redelivery, well under the queue's count of receives.
+const QUEUE_ATTEMPTS: u32 = 4;
+/// The wait after its first failure; it doubles.
+const FIRST_BACKOFF: Duration = Duration::from_secs(2);
 /// The longest wait between two attempts at a batch that fails.
 const MAX_BACKOFF: Duration = Duration::from_mins(10);
 
@@ -91,12 +95,12 @@ impl Engine {
             }
             let answer = match self.answer(&workspace, &session, &members, &batch).await {
                 Ok(answer) => answer,
-                Err(error) => return Err(self.back_off(uid, &cursor, error).await),
+                Err(error) => return self.back_off(&workspace, uid, &cursor, error).await,
             };
             match self.apply(&workspace, &session, &members, &answer).await {
                 Ok(true) => {}
                 Ok(false) => return Ok(()),
-                Err(error @ EngineError::Embed(_)) => return Err(self.back_off(uid, &cursor, error).await),
+                Err(error @ EngineError::Embed(_)) => return self.back_off(&workspace, uid, &cursor, error).await,
                 Err(error) => return Err(error),
             }
             self.table.advance_cursor(uid, &answer).await?;
@@ -364,18 +368,36 @@ impl Engine {
             .collect())
     }
 
-    /// Notes that the batch after the cursor failed, and how long to wait: nothing else moves.
-    async fn back_off(&self, session: &SessionUid, cursor: &Cursor, error: EngineError) -> EngineError {
-        tracing::warn!(session.uid = %session, batch.first = cursor.seq.0 + 1, failures = cursor.failures + 1, error = &error as &dyn std::error::Error, "a batch failed");
-        match self.table.note_failure(session, cursor).await {
-            Ok(()) => {
-                let wait = Duration::from_secs(1)
-                    .saturating_mul(1 << cursor.failures.min(10))
-                    .min(MAX_BACKOFF);
-                EngineError::Later(wait)
-            }
-            Err(_) => error,
+    /// Notes that the batch after the cursor failed; nothing else moves. The first attempts come from the queue; after
+    /// those the due index brings the session back, so that an outage fills no dead-letter queue.
+    async fn back_off(
+        &self,
+        workspace: &Workspace,
+        session: &SessionUid,
+        cursor: &Cursor,
+        error: EngineError,
+    ) -> Result<()> {
+        let failures = cursor.failures.saturating_add(1);
+        tracing::warn!(
+            session.uid = %session,
+            batch.first = cursor.seq.0 + 1,
+            failures,
+            error = &error as &dyn std::error::Error,
+            "a batch failed"
+        );
+        if self.table.note_failure(session, cursor).await.is_err() {
+            return Err(error);
         }
+        let wait = FIRST_BACKOFF
+            .saturating_mul(1 << cursor.failures.min(10))
+            .min(MAX_BACKOFF);
+        if failures < QUEUE_ATTEMPTS {
+            return Err(EngineError::Later(wait));
+        }
+        Ok(self
+            .table
+            .postpone_session(&workspace.uid, session, self.now() + wait)
+            .await?)
     }
 }
 

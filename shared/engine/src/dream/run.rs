@@ -15,6 +15,7 @@ use reverie_core::id::{ConclusionId, RunId};
 use reverie_core::reasoner::{ReasonerError, ThinkRequest, Thought};
 use reverie_core::run::{Change, DreamType, Phase, Status};
 use reverie_core::settings::Levels;
+use reverie_core::time::Time;
 use reverie_core::toolbox::{Desk, Limits, Place, Rejection, Step, plan};
 use reverie_core::undo;
 
@@ -28,8 +29,13 @@ const ATTEMPTS: u32 = 5;
 /// How often an operation is planned anew because the representation changed under it.
 const REPLANS: u32 = 10;
 
+/// How long one delivery works on a run before it hands it on: a run may take longer than a function lives.
+const SLICE: Duration = Duration::from_mins(5);
+
 /// Why a run stops before its end.
 enum Stop {
+    /// Its slice is over; a message to go on with it is sent.
+    HandedOver,
     /// It was cancelled, or somebody else has it.
     Lost,
     /// Its reasoner gave no answer.
@@ -52,6 +58,8 @@ struct Executor<'a> {
     desk: Desk,
     card_revision: u64,
     limits: Limits,
+    /// When this delivery began.
+    began: Time,
     /// What the toolbox refused of the last turn, by place: the reasoner may mend it.
     refused: Vec<(usize, Rejection)>,
 }
@@ -74,7 +82,7 @@ impl Engine {
             Err(error) => return Err(self.let_go(&run, error).await),
         };
         match executor.go().await {
-            Ok(()) | Err(Stop::Lost) => Ok(()),
+            Ok(()) | Err(Stop::Lost | Stop::HandedOver) => Ok(()),
             Err(Stop::Engine(error)) => Err(self.let_go(&executor.run, error).await),
             Err(Stop::Reasoner(error)) => Err(self.let_go(&executor.run, error.into()).await),
         }
@@ -131,6 +139,7 @@ impl<'a> Executor<'a> {
             desk: Desk::default(),
             card_revision: 0,
             limits,
+            began: engine.now(),
             refused: Vec::new(),
         };
         executor.reload().await?;
@@ -183,14 +192,37 @@ impl<'a> Executor<'a> {
                 .push(format!("{}: ended after {TURNS} turns", phase.as_str()));
             return Ok(true);
         }
+        self.hand_over_in_time().await?;
         let thought = self.thought(phase).await?;
         let from = self.run.progress.operation as usize;
         self.refused.clear();
         for operation in thought.operations.iter().skip(from) {
+            self.hand_over_in_time().await?;
             self.carry_out(operation).await?;
             self.run.progress = self.run.progress.next_operation();
         }
         Ok(thought.done)
+    }
+
+    /// Hands the run on when its slice is over: gives the lease back and asks for somebody to go on with it. Should the
+    /// message get lost, the due index has the run.
+    async fn hand_over_in_time(&mut self) -> Result<(), Stop> {
+        let now = self.engine.now();
+        if now.since(self.began) < SLICE {
+            return Ok(());
+        }
+        let after = Run {
+            lease_until: Some(now),
+            ..self.run.clone()
+        };
+        self.run = self
+            .engine
+            .table
+            .update_run(&self.run, &after)
+            .await?
+            .ok_or(Stop::Lost)?;
+        self.engine.send_resume(&self.run, None).await?;
+        Err(Stop::HandedOver)
     }
 
     async fn thought(&mut self, phase: Phase) -> Result<Thought, Stop> {
