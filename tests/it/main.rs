@@ -12,6 +12,7 @@ mod crash;
 mod documentation;
 mod embedded;
 mod history;
+mod http;
 mod queue_contract;
 mod reports;
 mod rig;
