@@ -177,9 +177,12 @@ async fn h4_the_card_gets_name_place_and_occupation() {
     assert!(!entries.iter().any(|entry| entry.contains("Lisbon")), "{entries:?}");
 }
 
+/// Texts and their kinds.
+type Patterns = &'static [(&'static str, &'static str)];
+
 #[tokio::test]
 async fn h5_what_recurs_becomes_a_pattern_of_its_kind() {
-    let lives: [(&[&str], &[(&str, &str)]); 3] = [
+    let lives: [(&[&str], Patterns); 3] = [
         (
             &[
                 "I painted a lake.",

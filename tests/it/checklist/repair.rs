@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use http::StatusCode;
 use reverie_core::ports::QueueName;
 use reverie_core::reasoner::{DeriveRequest, Derived, Reasoner, ReasonerError, ThinkRequest, Thought};
+use reverie_engine::Report;
 use serde_json::json;
 
 use super::{MINUTE, ask, facts, quiet, runs, say, texts};
@@ -40,7 +41,7 @@ async fn a_lost_wake_up_is_sent_again() {
     assert_eq!(texts(&rig).await, facts(0..1));
     // What is done is not looked at again.
     rig.pass(10 * MINUTE);
-    assert_eq!(rig.engine.reconcile().await.unwrap(), Default::default());
+    assert_eq!(rig.engine.reconcile().await.unwrap(), Report::default());
 }
 
 #[tokio::test]

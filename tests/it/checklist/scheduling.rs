@@ -57,7 +57,7 @@ async fn h9_eight_hours_lie_between_two_dreams_of_a_representation() {
     say(&rig, "s", "maya", &facts(5..10)).await;
     rig.settle().await;
     // Quiet and over the threshold, but 7 h 59 min after the dream.
-    rig.advance(7 * HOUR - MINUTE).await;
+    rig.advance(6 * HOUR + 59 * MINUTE).await;
     assert_eq!(runs(&rig).await.len(), 1);
     rig.advance(2 * MINUTE).await;
     let second = runs(&rig).await;
