@@ -16,5 +16,6 @@ mod http;
 mod queue_contract;
 mod reports;
 mod rig;
+mod sdk;
 mod slices;
 mod weather;
