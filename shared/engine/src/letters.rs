@@ -128,6 +128,29 @@ impl Engine {
             .await
     }
 
+    /// Has ingest go on with a session whose slice is over: in the same group, so that it is one at a time.
+    pub(crate) async fn wake_on(
+        &self,
+        workspace: &WorkspaceName,
+        session: &SessionName,
+        uid: &SessionUid,
+        cursor: Seq,
+    ) -> Result<()> {
+        let letter = IngestLetter::Session {
+            workspace: workspace.clone(),
+            session: session.clone(),
+            uid: uid.clone(),
+        };
+        self.send(
+            QueueName::Ingest,
+            uid.as_str(),
+            &format!("{uid}.c{cursor}"),
+            None,
+            &letter,
+        )
+        .await
+    }
+
     /// A re-send has a fresh group, so that a stuck group never blocks the repair, and its own deduplication id.
     async fn send(
         &self,

@@ -23,7 +23,14 @@ use crate::letters::schedule_name;
 use crate::{Engine, Result};
 
 /// How often a change is tried again when somebody else changed the state first.
-const ATTEMPTS: u32 = 50;
+pub(crate) const ATTEMPTS: u32 = 50;
+
+/// Waits a little before another attempt, longer each time, so that those who meet on one item part again.
+pub(crate) async fn pause(attempt: u32) {
+    if attempt > 0 {
+        tokio::time::sleep(Duration::from_millis(u64::from(attempt.min(20)) * 5)).await;
+    }
+}
 
 /// How much longer than retention the table keeps a run's texts, should nobody prune them.
 const TEXTS_GRACE: Duration = Duration::from_hours(72);
@@ -69,7 +76,7 @@ impl Engine {
             return Ok(None);
         }
         let deciding = match event {
-            Event::Concluded { session, .. } => session.as_ref(),
+            Event::Concluded { explicit, session } if *explicit > 0 => session.as_ref(),
             _ => representation.state.deciding_session.as_ref(),
         };
         let mut view = View::of(self.dreaming_enabled(&workspace, deciding).await?);
@@ -130,7 +137,8 @@ impl Engine {
         runs: &[RunWrite],
         caller: Caller,
     ) -> Result<Advance> {
-        for _ in 0..ATTEMPTS {
+        for attempt in 0..ATTEMPTS {
+            pause(attempt).await;
             let Some(representation) = self.table.representation(id).await? else {
                 return Ok(Advance::Gone);
             };
@@ -226,7 +234,7 @@ impl Engine {
         for write in runs {
             if let RunWrite::Update { before, .. } | RunWrite::Remove(before) = write {
                 let current = self.table.run(&before.id).await?;
-                if current.is_none_or(|run| run.fence != before.fence || run.status != before.status) {
+                if current.is_none_or(|run| run.version != before.version) {
                     return Ok(true);
                 }
             }
@@ -274,7 +282,11 @@ impl Engine {
                     after.lease_until = Some(now + LEASE);
                     after.total_at_claim = representation.live;
                     after.texts_until = self.texts_until(*dream_type, now);
-                    claimed = Some(after.clone());
+                    // As it will be stored.
+                    claimed = Some(Run {
+                        version: if found.is_some() { before.version + 1 } else { 0 },
+                        ..after.clone()
+                    });
                     writes.push(if found.is_some() {
                         RunWrite::Update { before, after }
                     } else {
@@ -390,8 +402,11 @@ pub(crate) fn fresh_run(
         conflicts: Vec::new(),
         session: None,
         fence: 0,
+        version: 0,
+        takeovers: 0,
         lease_until: None,
         prune_at: None,
+        look_at: None,
         kept: Vec::new(),
         texts_until: None,
         progress: Progress::default(),

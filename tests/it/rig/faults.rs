@@ -386,6 +386,8 @@ fn plain(value: aws_sdk_dynamodb::types::AttributeValue) -> Value {
 
 /// Attributes that say when, or by which attempt, something was written.
 const VOLATILE: &[&str] = &[
+    "version",
+    "takeovers",
     "fence",
     "revision",
     "lease_until",

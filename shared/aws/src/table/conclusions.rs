@@ -132,9 +132,17 @@ pub(crate) fn bury(grave_: &Grave, expiry: Option<(String, AttributeValue)>) -> 
     Ok([discard(id), Write::put(item)])
 }
 
-/// Takes a conclusion out of its grave, which must be followed by [`create`].
+/// Takes a conclusion out of its grave, which must still be there: it may have been erased. Followed by [`create`].
 pub(crate) fn exhume(id: &ConclusionId) -> Write {
-    Write::delete(grave(id))
+    Write::delete(grave(id)).if_there()
+}
+
+/// A condition that a text was not erased.
+pub(crate) fn not_erased(representation: &RepresentationId, workspace: &WorkspaceUid, text: &str) -> Write {
+    Write::check(
+        tombstone_key(representation, workspace, text),
+        Condition::Absent(key::PK),
+    )
 }
 
 /// A condition that a conclusion is still there.
@@ -217,7 +225,7 @@ impl Table {
         let mut deletes = Vec::new();
         for (key, item) in items {
             if from_item::<Grave>(item)?.run == *run {
-                deletes.push(Write::delete(key));
+                deletes.push(Write::delete(key).when(Condition::Equals("run", s(run.as_str()))));
             }
         }
         Ok(deletes)
@@ -275,14 +283,22 @@ impl Table {
                 (None, None) => return Ok(false),
             };
             let stone = tombstone_key(&representation, workspace, &conclusion.content);
-            let mut writes = vec![
-                Write::put(to_item(&stone, "tombstone", &Tombstone { at: now })?),
-                Write::delete(grave(id)),
-                Write::delete(own_guard(&conclusion)),
-            ];
+            let mut writes = vec![Write::put(to_item(&stone, "tombstone", &Tombstone { at: now })?)];
+            // Where it is must be where it was found: a dream or an undo may be moving it.
             if was_live {
                 writes.push(Write::delete(live(id)).if_there());
+                writes.push(Write::delete(grave(id)));
                 writes.push(representations::count(&representation, -1));
+            } else {
+                writes.push(Write::delete(grave(id)).if_there());
+            }
+            let guard = own_guard(&conclusion);
+            let holder = self
+                .get(&guard)
+                .await?
+                .and_then(|item| item.get("holder")?.as_s().ok().cloned());
+            if holder.as_deref() == Some(id.as_str()) {
+                writes.push(Write::delete(guard).when(Condition::Equals("holder", s(id.as_str()))));
             }
             if let Some(card) = self.card(&representation).await? {
                 let (entries, changed) = without(&card.entries, id);

@@ -236,15 +236,6 @@ impl Table {
         self.transact(&writes).await
     }
 
-    /// Writes runs on their own: those that change nothing of the machine's state.
-    pub async fn save_runs(&self, runs: &[RunWrite]) -> Result<()> {
-        let mut writes = Vec::new();
-        for run in runs {
-            writes.extend(run.writes()?);
-        }
-        self.transact(&writes).await
-    }
-
     /// Every representation of a workspace, oldest first, or only those of one observed peer. The latter come from an
     /// index and may lag by moments on AWS.
     pub async fn representations(

@@ -19,10 +19,10 @@ use reverie_core::time::Time;
 use serde::{Deserialize, Serialize};
 
 use super::due::{DueKind, due_key};
-use super::expression::{Condition, n, s};
+use super::expression::{Clause, Condition, n, s};
 use super::messages::{packed, unpacked};
 use super::representations::partition;
-use super::{Key, Query, Result, Table, TableError, Write, from_item, to_item, with_due};
+use super::{Key, Query, Result, Table, TableError, Write, from_item, to_item, to_value, with_due};
 use aws_sdk_dynamodb::types::AttributeValue;
 
 /// How long a claim holds without renewal.
@@ -85,6 +85,9 @@ pub struct Run {
     pub prune_at: Option<Time>,
     /// When they went.
     pub pruned_at: Option<Time>,
+    /// When a pruned run is looked at again, whether anything of it is left.
+    #[serde(default)]
+    pub look_at: Option<Time>,
     /// The conclusions it created that were left when its texts went.
     #[serde(default)]
     pub kept: Vec<ConclusionId>,
@@ -110,6 +113,12 @@ pub struct Run {
     pub session: Option<SessionRef>,
     /// Raised by every takeover.
     pub fence: u64,
+    /// Raised by every write: who read version n writes n + 1 or nothing.
+    #[serde(default)]
+    pub version: u64,
+    /// Takeovers since the last progress.
+    #[serde(default)]
+    pub takeovers: u32,
     /// Until when the executor holds it.
     pub lease_until: Option<Time>,
     /// What is committed.
@@ -227,7 +236,7 @@ fn item(run: &Run) -> Result<super::Item> {
         Status::Pending => Some(run.created_at + PENDING_PATIENCE),
         Status::Running => run.lease_until,
         Status::Completed | Status::Failed | Status::Cancelled => {
-            let at = run.pruned_at.map(|at| at + LOOK_AT_PRUNED).or(run.prune_at);
+            let at = run.look_at.or(run.prune_at);
             return Ok(match at {
                 Some(at) => with_due(item, &due_key(DueKind::Prune, run.id.as_str(), at)),
                 None => item,
@@ -254,12 +263,17 @@ fn held(before: &Run) -> Condition {
     Condition::All(vec![
         Condition::Equals("fence", n(before.fence)),
         Condition::Equals("status", s(before.status.as_str())),
+        Condition::Equals("version", n(before.version)),
     ])
 }
 
 /// The run's next state, provided that fence and status are what they were when it was read.
 pub(crate) fn update(before: &Run, after: &Run) -> Result<Write> {
-    Ok(Write::put(item(after)?).when(held(before)))
+    let after = Run {
+        version: before.version + 1,
+        ..after.clone()
+    };
+    Ok(Write::put(item(&after)?).when(held(before)))
 }
 
 impl Table {
@@ -286,10 +300,11 @@ impl Table {
             .collect()
     }
 
-    /// Takes a run whose lease has run out, or holds on to one: raises the fence on a takeover.
+    /// Takes a run over whose lease has run out. `None` when it has not, or somebody else was faster.
     pub async fn take_over(&self, run: &Run, now: Time) -> Result<Option<Run>> {
         let mut taken = run.clone();
         taken.fence += 1;
+        taken.takeovers += 1;
         taken.lease_until = Some(now + LEASE);
         self.update_run(run, &taken).await
     }
@@ -297,7 +312,10 @@ impl Table {
     /// Writes a run's next state on its own; `None` when somebody else has it, or it has ended.
     pub async fn update_run(&self, before: &Run, after: &Run) -> Result<Option<Run>> {
         match self.transact(&[update(before, after)?]).await {
-            Ok(()) => Ok(Some(after.clone())),
+            Ok(()) => Ok(Some(Run {
+                version: before.version + 1,
+                ..after.clone()
+            })),
             Err(TableError::Condition(_)) => Ok(None),
             Err(error) => Err(error),
         }
@@ -319,8 +337,8 @@ impl Table {
         Ok(Some(answer))
     }
 
-    /// Stores a turn's answer under the run's fence, before its first effect. Long answers lie in several items,
-    /// appended, never rewritten; the last part is written with the run's item, and only it makes the answer whole.
+    /// Stores a turn's answer under the run's fence, before its first effect. Long answers lie in several items, written
+    /// in one transaction with the run's.
     pub async fn store_checkpoint<T: Serialize + Sync>(
         &self,
         before: &Run,
@@ -343,7 +361,10 @@ impl Table {
         }
         writes.push(update(before, after)?);
         match self.transact(&writes).await {
-            Ok(()) => Ok(Some(after.clone())),
+            Ok(()) => Ok(Some(Run {
+                version: before.version + 1,
+                ..after.clone()
+            })),
             Err(TableError::Condition(_)) => Ok(None),
             Err(error) => Err(error),
         }
@@ -380,11 +401,13 @@ impl Table {
                 if old.as_ref().is_some_and(|(_, changed)| *changed)
                     || new.as_ref().is_some_and(|(_, changed)| *changed)
                 {
-                    let row = Row::Card {
-                        before: old.map(|(entries, _)| entries),
-                        after: new.map(|(entries, _)| entries),
-                    };
-                    self.transact(&[Write::put(to_item(&key, "change", &row)?)]).await?;
+                    let card = |card: Option<(Vec<CardEntry>, bool)>| to_value(&card.map(|(entries, _)| entries));
+                    let clauses = vec![Clause::Set("before", card(old)?), Clause::Set("after", card(new)?)];
+                    match self.transact(&[Write::update(key, clauses).if_there()]).await {
+                        // Pruned meanwhile.
+                        Ok(()) | Err(TableError::Condition(_)) => {}
+                        Err(error) => return Err(error),
+                    }
                 }
             }
         }
@@ -430,8 +453,16 @@ impl Table {
         deletes.extend(rows.into_iter().map(Write::delete));
         for chunk in deletes.chunks(super::TRANSACTION_ITEMS) {
             match self.transact(chunk).await {
-                // A grave that is another run's by now: the next tick sees it so.
-                Ok(()) | Err(TableError::Condition(_)) => {}
+                Ok(()) => {}
+                // A grave has become another run's: one by one, and that one not.
+                Err(TableError::Condition(_)) => {
+                    for delete in chunk {
+                        match self.transact(std::slice::from_ref(delete)).await {
+                            Ok(()) | Err(TableError::Condition(_)) => {}
+                            Err(error) => return Err(error),
+                        }
+                    }
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -445,14 +476,16 @@ impl Table {
             remove(run)
         } else {
             let pruned_at = run.pruned(now).or(Some(now));
-            update(
-                run,
-                &Run {
+            {
+                let look_at = Some(now + LOOK_AT_PRUNED);
+                let pruned = Run {
                     pruned_at,
+                    look_at,
                     kept,
                     ..run.clone()
-                },
-            )?
+                };
+                update(run, &pruned)?
+            }
         };
         match self.transact(&[last]).await {
             Ok(()) | Err(TableError::Condition(_)) => Ok(()),

@@ -115,9 +115,18 @@ impl Table {
         Ok(work)
     }
 
-    /// Sessions that have been lagging for a minute: their wake-up may be lost.
-    pub async fn due_sessions(&self, now: Time, per_shard: usize) -> Result<Vec<SessionWork>> {
+    /// Takes the work of a session that is gone off the list.
+    pub async fn forget_session(&self, workspace: &WorkspaceUid, uid: &SessionUid) -> Result<()> {
+        self.transact(&[Write::delete(session(workspace, uid))]).await
+    }
+
+    /// Sessions that have been lagging for a minute, each with its workspace's uid: their wake-up may be lost.
+    pub async fn due_sessions(&self, now: Time, per_shard: usize) -> Result<Vec<(WorkspaceUid, SessionWork)>> {
         let keys = self.due(DueKind::Session, now, per_shard).await?;
-        self.get_many(keys).await?.into_values().map(from_item).collect()
+        let items = self.get_many(keys).await?;
+        items
+            .into_iter()
+            .map(|(key, item)| Ok((WorkspaceUid::trusted(key.pk.trim_start_matches("Q#")), from_item(item)?)))
+            .collect()
     }
 }

@@ -1,5 +1,6 @@
 //! What users ask of dreams: run one now, cancel one, take one back.
 
+use reverie_aws::table::TableError;
 use reverie_aws::table::representations::RunWrite;
 use reverie_aws::table::runs::Run;
 use reverie_aws::table::workspaces::Workspace;
@@ -8,7 +9,7 @@ use reverie_core::dreaming::{Effect, Event, Outcome};
 use reverie_core::id::{PeerName, RunId};
 use reverie_core::run::{DreamType, Status, Trigger};
 
-use crate::machine::{Advance, Caller, fresh_run};
+use crate::machine::{ATTEMPTS, Advance, Caller, fresh_run, pause};
 use crate::{Engine, EngineError, Result};
 
 /// An accepted request.
@@ -126,7 +127,8 @@ impl Engine {
 
     /// Cancels a pending or running dream at once; what a running one has committed stays, and can be undone.
     pub async fn cancel_dream(&self, workspace: &Workspace, id: &RunId) -> Result<Run, NotCancellable> {
-        loop {
+        for attempt in 0..ATTEMPTS {
+            pause(attempt).await;
             let Some(run) = self.run_in(workspace, id).await? else {
                 return Err(NotCancellable::Unknown);
             };
@@ -163,6 +165,7 @@ impl Engine {
                 Advance::Gone => return Err(NotCancellable::Unknown),
             }
         }
+        Err(EngineError::from(TableError::Conflict).into())
     }
 
     /// Asks for a run to be taken back; one that was taken back already is answered with the run that did it.
