@@ -12,9 +12,14 @@ fn read(path: &str) -> String {
 #[test]
 fn every_variable_is_documented_as_it_is_and_no_other() {
     let page = read("docs/configuration.md");
-    let documented: Vec<&str> = page.lines().filter(|line| line.starts_with("| `") && line.matches('`').count() == 4).collect();
-    let expected: Vec<String> =
-        VARIABLES.iter().map(|v| format!("| `{}` | `{}` | {} |", v.name, v.default, v.meaning)).collect();
+    let documented: Vec<&str> = page
+        .lines()
+        .filter(|line| line.starts_with("| `") && line.matches('`').count() == 4)
+        .collect();
+    let expected: Vec<String> = VARIABLES
+        .iter()
+        .map(|v| format!("| `{}` | `{}` | {} |", v.name, v.default, v.meaning))
+        .collect();
     assert_eq!(documented, expected);
 }
 
@@ -29,7 +34,22 @@ fn the_readmes_commands_are_the_ones_that_ci_runs() {
 
 #[test]
 fn k7_the_top_level_is_as_on_the_card() {
-    for name in ["Cargo.toml", "functions", "infra", "shared", "tests", "samconfig.toml", "README.md"] {
-        assert!(Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(name).exists(), "{name}");
+    for name in [
+        "Cargo.toml",
+        "functions",
+        "infra",
+        "shared",
+        "tests",
+        "samconfig.toml",
+        "README.md",
+    ] {
+        assert!(
+            Path::new(env!("CARGO_MANIFEST_DIR"))
+                .parent()
+                .unwrap()
+                .join(name)
+                .exists(),
+            "{name}"
+        );
     }
 }

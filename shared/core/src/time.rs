@@ -21,13 +21,13 @@ pub struct ParseTimeError {
     text: String,
 }
 
-/// The last instant with a four-digit year, 9999-12-31T23:59:59Z; the bound of every sum.
-const MAX_MICROS: i64 = 253_402_300_799_000_000;
+/// 9999-12-30T22:00:00Z, the last second that every offset can show with a four-digit year; the bound of every sum.
+const MAX_MICROS: i64 = 253_402_207_200_000_000;
 /// The first instant with a four-digit year, 0001-01-01T00:00:00Z.
 const MIN_MICROS: i64 = -62_135_596_800_000_000;
 
 impl Time {
-    /// From microseconds since the epoch, clamped to the years 1 to 9999.
+    /// From microseconds since the epoch, clamped to the years 1 to 9999 (the last day of the latter left out).
     pub const fn from_micros(micros: i64) -> Self {
         if micros > MAX_MICROS {
             Self(MAX_MICROS)
@@ -69,8 +69,11 @@ impl Time {
                 .and_then(|civil| jiff::tz::TimeZone::UTC.to_timestamp(civil))
         });
         instant
-            .map(|t| Self::from_micros(t.as_microsecond()))
-            .map_err(|_| error())
+            .ok()
+            .map(jiff::Timestamp::as_microsecond)
+            .filter(|micros| Self::from_micros(*micros).0 == *micros)
+            .map(Self)
+            .ok_or_else(error)
     }
 
     /// `2026-11-30 21:08:48`: second precision, no zone, as the representation's markdown shows it.
@@ -150,7 +153,7 @@ mod tests {
                 "{text}"
             );
         }
-        for text in ["", "yesterday", "2026-13-01T00:00:00Z", "12:00"] {
+        for text in ["", "yesterday", "0000-01-01T00:00:00Z", "2026-13-01T00:00:00Z", "12:00"] {
             assert!(Time::parse(text).is_err(), "{text}");
         }
     }
@@ -158,6 +161,8 @@ mod tests {
     #[test]
     fn sums_saturate() {
         assert_eq!(Time::from_seconds(5) + Duration::MAX, Time::from_micros(i64::MAX));
+        assert_eq!(Time::from_micros(i64::MAX).to_string(), "9999-12-30T22:00:00Z");
+        assert_eq!(Time::from_micros(i64::MIN).to_string(), "0001-01-01T00:00:00Z");
         assert_eq!(Time::from_seconds(5).since(Time::from_seconds(9)), Duration::ZERO);
     }
 }

@@ -130,7 +130,9 @@ fn sections(
         let Some(section) = node.at(*name).given() else {
             continue;
         };
-        section.object(problems)?;
+        if section.object(problems).is_none() {
+            continue;
+        }
         for (key, kind) in *keys {
             let Some(value) = section.at(*key).given() else {
                 continue;

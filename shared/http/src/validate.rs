@@ -377,9 +377,11 @@ impl<'a> Node<'a> {
     pub(crate) fn time(&self, problems: &mut Problems) -> Option<Time> {
         let parsed = match self.value(problems)? {
             Value::String(text) => Time::parse(text.trim()).ok(),
-            Value::Number(number) => number.as_f64().map(|number| {
+            Value::Number(number) => number.as_f64().and_then(|number| {
                 let seconds = if number.abs() > 2e10 { number / 1000.0 } else { number };
-                Time::from_micros(saturating(seconds * 1e6))
+                let micros = saturating(seconds * 1e6);
+                // What cannot be shown with a four-digit year is refused, not bent.
+                Some(Time::from_micros(micros)).filter(|time| time.micros() == micros)
             }),
             _ => None,
         };

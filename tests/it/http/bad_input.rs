@@ -322,3 +322,87 @@ async fn numbers_and_times_at_the_ends_break_nothing() {
     rig.post("/v3/workspaces/w/conclusions/list", json!({})).await;
     rig.post("/v3/workspaces/w/peers/maya/representation", json!({})).await;
 }
+
+/// How many problems an answer names.
+fn count(answer: &Value) -> usize {
+    answer["detail"].as_array().unwrap().len()
+}
+
+#[tokio::test]
+async fn every_message_and_conclusion_that_is_wrong_is_told() {
+    let rig = Rig::new().await;
+    let (_, answer) = rig
+        .call(
+            "POST",
+            "/v3/workspaces/w/sessions/s/messages",
+            Some(json!({"messages": [{}, {}]})),
+        )
+        .await;
+    assert_eq!(count(&answer), 4, "{answer}");
+    let (_, answer) = rig
+        .call(
+            "POST",
+            "/v3/workspaces/w/conclusions",
+            Some(json!({"conclusions": [{}, {}]})),
+        )
+        .await;
+    assert_eq!(count(&answer), 6, "{answer}");
+}
+#[tokio::test]
+async fn settings_after_a_section_that_is_no_object_are_checked_too() {
+    let rig = Rig::new().await;
+    let body = json!({"configuration": {"reasoning": [], "dream": {"enabled": "perhaps"}}});
+    let (_, answer) = rig.call("PUT", "/v3/workspaces/w", Some(body)).await;
+    assert_eq!(count(&answer), 2, "{answer}");
+}
+#[tokio::test]
+async fn a_time_outside_what_can_be_shown_is_refused() {
+    let rig = Rig::new().await;
+    for at in [json!(1e300), json!(-1e300), json!("0000-01-01T00:00:00Z")] {
+        let message = json!({"peer_id": "maya", "content": "x", "created_at": at});
+        let (status, answer) = rig
+            .call(
+                "POST",
+                "/v3/workspaces/w/sessions/s/messages",
+                Some(json!({"messages": [message]})),
+            )
+            .await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{at}: {answer}");
+    }
+}
+#[tokio::test]
+async fn a_413_writes_nothing_not_even_the_workspace() {
+    let rig = Rig::new().await;
+    let large = json!({"x": "y".repeat(1_000_000)});
+    for (method, path) in [
+        ("POST", "peers"),
+        ("PUT", "peers/p"),
+        ("POST", "sessions"),
+        ("PUT", "sessions/s"),
+    ] {
+        let (status, _) = rig
+            .call(
+                method,
+                &format!("/v3/workspaces/w/{path}"),
+                Some(json!({"id": "p", "metadata": large})),
+            )
+            .await;
+        assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
+        assert!(rig.items().await.is_empty(), "{method} {path} wrote");
+    }
+}
+#[tokio::test]
+async fn a_page_of_messages_is_no_larger_than_an_answer_may_be() {
+    let rig = Rig::new().await;
+    let path = "/v3/workspaces/w/sessions/s/messages";
+    for _ in 0..4 {
+        let messages = vec![json!({"peer_id": "maya", "content": "\u{1F319}".repeat(25_000)}); 25];
+        rig.post(path, json!({ "messages": messages })).await;
+    }
+    let (status, answer) = rig
+        .call("POST", &format!("{path}/list?size=100"), Some(json!({})))
+        .await;
+    assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE, "{}", answer["detail"]);
+    let answer = rig.post(&format!("{path}/list?size=50"), json!({})).await;
+    assert_eq!(answer["items"].as_array().unwrap().len(), 50);
+}

@@ -88,6 +88,7 @@ pub(crate) fn put_guard(text_of: &Conclusion, holder: &ConclusionId) -> Write {
         (key::PK.to_owned(), s(key.pk)),
         (key::SK.to_owned(), s(key.sk)),
         ("type".to_owned(), s("guard")),
+        ("v".to_owned(), n(super::SCHEMA_VERSION)),
         ("holder".to_owned(), s(holder.as_str())),
     ]))
 }

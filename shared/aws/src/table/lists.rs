@@ -16,9 +16,9 @@ use reverie_core::id::{WorkspaceUid, digest};
 use reverie_core::time::Time;
 
 use super::due::sortable;
-use super::expression::{Clause, Condition, s};
+use super::expression::{Clause, Condition, n, s};
 use super::schema::key;
-use super::{Item, Key, Query, Result, Table, Write, from_item};
+use super::{Item, Key, Query, Result, SCHEMA_VERSION, Table, Write, from_item};
 
 /// How many counters a list's total is spread over.
 const SHARDS: u8 = 16;
@@ -97,7 +97,9 @@ fn row(list: &str, created_at: Time, tie: &str, attributes: &[(&str, &str)]) -> 
         ("type", "list_row"),
     ];
     let all = own.iter().chain(attributes);
-    all.map(|(name, value)| ((*name).to_owned(), s(*value))).collect()
+    let mut item: Item = all.map(|(name, value)| ((*name).to_owned(), s(*value))).collect();
+    item.insert("v".to_owned(), n(SCHEMA_VERSION));
+    item
 }
 
 fn shard(tie: &str) -> u8 {

@@ -113,6 +113,7 @@ pub(crate) fn mark(session: &SessionUid, first: Seq, unit: &str, now: Time) -> W
         (super::schema::key::PK.to_owned(), s(key.pk)),
         (super::schema::key::SK.to_owned(), s(key.sk)),
         ("type".to_owned(), s("mark")),
+        ("v".to_owned(), n(super::SCHEMA_VERSION)),
         (super::schema::key::TTL.to_owned(), n((now + MARK_LIFE).seconds())),
     ]);
     Write::put(item).if_absent()

@@ -83,7 +83,8 @@ async fn create(State(app): State<App>, call: Call) -> Result<Response, Error> {
         .or_else(|| body.at("observations").given())
         .unwrap_or_else(|| body.at("conclusions"));
     let nodes = list.list(&mut problems, 1, MAX_CONCLUSIONS);
-    let stated: Option<Vec<_>> = nodes
+    // All of them are read before the first that is wrong ends it: the answer names every problem.
+    let stated: Vec<Option<_>> = nodes
         .into_iter()
         .map(|node| {
             node.fields(&mut problems)
@@ -91,6 +92,7 @@ async fn create(State(app): State<App>, call: Call) -> Result<Response, Error> {
                 .flatten()
         })
         .collect();
+    let stated = stated.into_iter().collect::<Option<Vec<_>>>();
     let stated = problems.finish(stated)?;
     let workspace = app.workspace(&call).await?;
     let known = Known::of(&app, &workspace, &stated).await?;

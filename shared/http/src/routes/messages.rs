@@ -70,7 +70,8 @@ async fn create(State(app): State<App>, call: Call) -> Result<Response, Error> {
         .required(&mut problems)
         .at("messages")
         .list(&mut problems, 1, MAX_MESSAGES);
-    let messages: Option<Vec<_>> = nodes
+    // All of them are read before the first that is wrong ends it: the answer names every problem.
+    let messages: Vec<Option<_>> = nodes
         .into_iter()
         .map(|node| {
             node.fields(&mut problems)
@@ -78,6 +79,7 @@ async fn create(State(app): State<App>, call: Call) -> Result<Response, Error> {
                 .flatten()
         })
         .collect();
+    let messages = messages.into_iter().collect::<Option<Vec<_>>>();
     let ((workspace, session), messages) = problems.finish(workspace.zip(session).zip(messages))?;
     let posted = app.engine.post_messages(&workspace, &session, messages).await?;
     let place = Place {

@@ -42,6 +42,7 @@ async fn get_or_create(State(app): State<App>, call: Call) -> Result<Response, E
     let name = body.at("id").name(&mut problems, PeerName::parse);
     let given = given(&body, &mut problems, Level::Peer);
     let (workspace, name) = problems.finish(workspace.zip(name))?;
+    given.check_size()?;
     let workspace = app.ensure_workspace(&workspace).await?;
     let (peer, new) = app
         .table
@@ -77,6 +78,7 @@ async fn update(State(app): State<App>, call: Call) -> Result<Json<PeerBody>, Er
     let body = call.body();
     let given = given(&body.required(&mut problems), &mut problems, Level::Peer);
     let (workspace, name) = problems.finish(workspace.zip(name))?;
+    given.check_size()?;
     let workspace = app.ensure_workspace(&workspace).await?;
     let peer = app.table.update_peer(&workspace.uid, &name, given, app.now()).await?;
     Ok(Json(PeerBody::of(peer, &workspace.name)))

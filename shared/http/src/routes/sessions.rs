@@ -52,6 +52,7 @@ async fn get_or_create(State(app): State<App>, call: Call) -> Result<Response, E
         scopes.refuse(&mut problems, "scopes are not offered");
     }
     let (workspace, name) = problems.finish(workspace.zip(name))?;
+    given.check_size()?;
     let workspace = app.ensure_workspace(&workspace).await?;
     let given = GivenSession { given, members };
     let (session, new) = app
@@ -80,6 +81,7 @@ async fn update(State(app): State<App>, call: Call) -> Result<Json<SessionBody>,
     let body = call.body();
     let given = given(&body.required(&mut problems), &mut problems, Level::Sections);
     let (workspace, name) = problems.finish(workspace.zip(name))?;
+    given.check_size()?;
     let workspace = app.ensure_workspace(&workspace).await?;
     let session = app
         .table
