@@ -40,6 +40,7 @@ mod induce;
 mod lexicon;
 mod merge;
 mod person;
+mod profile;
 mod same;
 mod screen;
 mod sentence;

@@ -377,9 +377,14 @@ impl Score {
         if !unsupported.is_empty() {
             self.fail(case, format!("without evidence: {unsupported:?}"));
         }
+        let before = self.failures.len();
         self.removals(case, &world, &dream, &heard);
         self.clashes(case, &world);
         self.card(case, &world);
+        let left: Vec<&str> = world.desk.conclusions().values().map(|c| c.content.as_str()).collect();
+        if self.failures.len() > before {
+            self.fail(case, format!("in the end: {left:?}"));
+        }
     }
 
     fn fail(&mut self, case: &Case, what: String) {

@@ -45,7 +45,7 @@ pub(super) fn operations(request: &ThinkRequest<'_>) -> Vec<Operation> {
     let peer = request.observed.as_str();
     let views = views(peer, request.conclusions);
     let mut gone = vec![false; views.len()];
-    let mut operations = merge::duplicates(&views, &mut gone);
+    let mut operations = merge::duplicates(peer, &views, &mut gone);
     let mut desk = Desk {
         peer,
         views: &views,
