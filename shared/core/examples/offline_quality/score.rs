@@ -296,6 +296,9 @@ pub(crate) struct Case {
     /// Messages that are no longer true at the end.
     #[serde(default)]
     pub(crate) gone: Vec<u64>,
+    /// Where such a message says more than what is outdated: a statement is stale only with one of these words.
+    #[serde(default)]
+    pub(crate) stale: Vec<String>,
     /// Groups of messages that say the same.
     #[serde(default)]
     pub(crate) same: Vec<Vec<u64>>,
@@ -393,10 +396,10 @@ impl Score {
 
     fn removals(&mut self, case: &Case, world: &World, dream: &Dream, heard: &BTreeSet<u64>) {
         let explicit = || world.desk.conclusions().values().filter(|c| c.level == Level::Explicit);
-        let live: BTreeSet<u64> = explicit().flat_map(messages_of).collect();
         for seq in &case.gone {
             self.updates.0 += 1;
-            if live.contains(seq) {
+            let stale = |text: &str| case.stale.is_empty() || case.stale.iter().any(|word| text.contains(word));
+            if explicit().any(|c| messages_of(c).any(|of| of == *seq) && stale(&c.content)) {
                 self.stale += 1;
                 self.fail(case, format!("message {seq} is stale and left"));
             } else if heard.contains(seq) {

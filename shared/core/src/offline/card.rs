@@ -177,7 +177,7 @@ fn entries(peer: &str, views: &[View<'_>], stays: &impl Fn(usize) -> bool, curre
     // "Has a wife" says less than "Partner: Lena", and nothing once they are divorced.
     let partner = current.contains_key(&Slot::Partner);
     for (kind, text, places) in profile::entries(peer, views, stays) {
-        let spouse = SPOUSE.iter().any(|word| text == format!("Has a {word}"));
+        let spouse = SPOUSE.iter().any(|word| text.split(',').next() == Some(format!("Has a {word}").as_str()));
         let Some(last) = places.last().copied() else { continue };
         if !(spouse && (partner || is_alone_since(views, current, last))) {
             let named = places[places.len().saturating_sub(MAX_NAMED)..].iter();

@@ -156,6 +156,18 @@ fn statement(clause: &str, peer: &str, names: &BTreeSet<String>, to_other: bool)
     let first = found.get(begin)?;
     let text = &clause[first.start..found.get(end.checked_sub(1)?)?.end()];
     let words = &words[begin..end];
+    // "From now on our standup is at ten": said last, the change is still said.
+    let turned = match words {
+        ["from", "now", "on", rest @ ..] if rest.iter().take(2).any(|w| matches!(*w, "my" | "our" | "i" | "i'm" | "the")) => {
+            let skip = 3 + usize::from(rest.first() == Some(&","));
+            let from = found.get(begin + skip)?.start;
+            Some(format!("{} from now on", &clause[from..found.get(end - 1)?.end()]))
+        }
+        _ => None,
+    };
+    if let Some(turned) = turned {
+        return statement(&turned, peer, names, to_other);
+    }
     if let Some(wanted) = instruction(text, words, peer) {
         return Some(finish(&wanted));
     }
@@ -369,13 +381,16 @@ fn clauses<'a>(sentence: &Sentence<'a>) -> Vec<&'a str> {
             continue;
         }
         let stands = !condition && (stands_alone(&words[left..from]) || (dash && from > left + 1));
-        if (is_i(words[at]) || (matches!(words[at], "my" | "our") && has_verb(&words[at..]))) && stands {
+        // "and now I work": the adverb goes with what follows.
+        let adverb = matches!(words[at], "now" | "currently" | "today" | "nowadays") && is_i(next);
+        if (is_i(words[at]) || adverb || (matches!(words[at], "my" | "our") && has_verb(&words[at..]))) && stands {
             cuts.push((from, at, true));
         } else if stands
             && (matches!(
                 words[at],
-                "here's" | "let's" | "take" | "check" | "look" | "see" | "can't" | "pretty" | "love" | "so"
+                "here's" | "let's" | "take" | "check" | "look" | "see" | "can't" | "pretty" | "love"
             ) && mark
+                || (words[at] == "so" && mark && !is_i(next) && !matches!(next, "now" | "my" | "our"))
                 || matches!(words[at], "let's")
                 || matches!(
                     words[at],

@@ -114,7 +114,7 @@ const BESIDE: &[&str] = &[
     "sometimes",
     "until",
     "during",
-    "summer",
+    "summers",
     "while",
     "another",
     "volunteer",
@@ -175,7 +175,10 @@ fn read_as(who: Who, text: &str, content: &str) -> Vec<Fact> {
     let beside = all.iter().any(|t| BESIDE.contains(&t.lower.as_str()))
         || content.contains("for now")
         || (content.contains("for the ") && !content.contains("for the record"))
+        || content.contains("in the summer")
         || content.contains("as well");
+    // "moved to Rome in 2020" stays true as an event.
+    let dated = tokens(content).iter().any(|t| t.text.len() == 4 && t.text.bytes().all(|b| b.is_ascii_digit()));
     let mut facts: Vec<Fact> = Vec::new();
     for (rule, captures) in rules::matching(who, &found) {
         if let Some(mut fact) = build(rule, &captures, &found, change, beside)
@@ -184,6 +187,7 @@ fn read_as(who: Who, text: &str, content: &str) -> Vec<Fact> {
                 .all(|known| std::mem::discriminant(&known.slot) != std::mem::discriminant(&fact.slot))
         {
             fact.whole &= text.len() + 40 > content.len() || who == Who::World;
+            fact.whole &= !(dated && fact.moved_from.is_some());
             facts.push(fact);
         }
     }
@@ -195,6 +199,8 @@ fn build(rule: &rules::Rule, captures: &Captures, found: &[Token<'_>], change: b
     let topic = captures.text(found, 'k').unwrap_or_default();
     let slot = rule.slot(Some(about(&topic)).filter(|k| !k.is_empty()))?;
     let value = match rule.constant {
+        // "is dating Felix", and not "is dating again".
+        Some(_) if !topic.is_empty() && !topic.starts_with(char::is_uppercase) => return None,
         Some(_) => value,
         None => accept::acceptable(&slot, &value, found, captures)?,
     };
@@ -226,7 +232,7 @@ fn is_harmless(tail: &[Token<'_>]) -> bool {
         .collect();
     let comma = |at: usize| {
         let next = words.get(at + 1).copied().unwrap_or("");
-        words[at] == "," && !matches!(next, "in" | "at" | "near" | "since" | "on" | "as" | "for")
+        words[at] == "," && !matches!(next, "in" | "at" | "near" | "since" | "on" | "as" | "for" | "close" | "by" | "next" | "outside")
     };
     words.len() <= 12
         && !(0..words.len()).any(|at| MORE.contains(&words[at]) || matches!(words[at], ";" | "—" | "-") || comma(at))
@@ -316,7 +322,7 @@ fn about(text: &str) -> String {
         .map(|w| w.strip_suffix("'s").unwrap_or(w))
         .filter(|w| {
             !DETERMINER.contains(w)
-                && !matches!(*w, "deadline" | "date" | "team" | "for" | "of" | "project")
+                && !matches!(*w, "deadline" | "date" | "meeting" | "team" | "for" | "of" | "project")
         })
         .map(|w| if w == "color" { "colour".to_owned() } else { stem(w) })
         .collect::<Vec<_>>()
@@ -399,7 +405,15 @@ pub(super) fn clash(old: &Fact, new: &Fact) -> Clash {
                 Clash::Yes
             }
         }
-        Slot::Meeting(_) if !changes => Clash::No,
+        // Two times on one day may be a correction; two days may both hold.
+        Slot::Meeting(_) if !changes => {
+            let day = |norm: &str| -> Vec<String> {
+                let words = norm.split(' ').filter(|w| !w.starts_with(|c: char| c.is_ascii_digit()) && *w != "at");
+                words.map(str::to_owned).collect()
+            };
+            let same = day(&old.norm) == day(&new.norm) && !day(&new.norm).is_empty();
+            if same { Clash::Unsure } else { Clash::No }
+        }
         Slot::Due(about) if !changes && about.split(' ').count() < 2 => Clash::Unsure,
         Slot::Diet if !changes => Clash::Unsure,
         Slot::Status if !changes && old.norm != "single" && new.norm != "single" => {

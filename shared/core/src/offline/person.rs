@@ -180,7 +180,8 @@ fn subject_at(pieces: &[Piece]) -> Option<usize> {
     let subordinate = pieces[0].is(&[
         "since", "when", "while", "after", "before", "as", "because", "although", "though", "once", "until", "whenever",
     ]);
-    if subordinate && first <= 3 {
+    let direct = first == 1 || !pieces[0].is(&["since", "after", "before", "as", "until"]);
+    if subordinate && direct && first <= 3 {
         let comma = pieces.iter().position(|p| p.word == ",")?;
         return firsts.into_iter().find(|at| *at > comma);
     }

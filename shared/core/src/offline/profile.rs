@@ -164,7 +164,14 @@ fn family(owned: bool, found: &[Token<'_>], words: &[&str]) -> Vec<(String, Opti
         return result;
     }
     // "has two cats", "got another cat", "has got a pup and a kitty", "adopted a second dog".
-    let verb = words.iter().take(4).position(|w| matches!(*w, "has" | "have" | "got" | "adopted" | "own" | "owns"));
+    let lead = words
+        .iter()
+        .take_while(|w| super::lexicon::is_adverb(w) || matches!(**w, "has" | "have"))
+        .count();
+    let verb = match words.get(lead) {
+        Some(&("got" | "adopted" | "own" | "owns")) => Some(lead),
+        _ => lead.checked_sub(1).filter(|at| matches!(words[*at], "has" | "have")),
+    };
     if let Some(verb) = verb {
         let mut at = verb + 1 + usize::from(words.get(verb + 1) == Some(&"got"));
         while words.get(at).is_some_and(|w| matches!(*w, "a" | "an" | "another") || LITTLE.contains(*w)) {

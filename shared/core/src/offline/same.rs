@@ -229,8 +229,7 @@ fn times(words: &[&str]) -> Vec<(usize, usize)> {
         let year = |w: &str| w.len() == 4 && w.bytes().all(|b| b.is_ascii_digit());
         let mut length = match word(0) {
             "every" | "last" | "next" | "this" | "on" if temporal(word(1)) => 2,
-            "in" if year(word(1)) || matches!(word(1), "evenings" | "mornings" | "summer" | "winter") => 2,
-            "in" | "at" if matches!((word(1), word(2)), ("the", _)) && temporal(word(2)) => 3,
+            "in" if year(word(1)) || temporal(word(1)) || matches!(word(1), "summer" | "winter") => 2,
             "at" if word(1) == "moment" => 2,
             "since" if year(word(1)) => 2,
             "yesterday" | "today" | "tomorrow" => 1,

@@ -26,7 +26,7 @@ word_set! {
         seem sound sounds sorry stoked super sure surprised sweet thanks thankful grateful thing things think thrilled time
         tough totally tried true try trying want way weird well wonderful work working wow yeah yes forgot started
         realized finished stuff determined hopeful thankful blessed fire happen happens happening difference progress
-        positive details vibes best lot lots few everything anything whole place up dreams goals future journey path
+        positive details vibes best lot lots few everything anything whole place up dreams goals journey path
         challenge challenges motivated focused moment moments joy overall total bits"
 }
 
@@ -405,6 +405,10 @@ fn enough(after: &[&str]) -> bool {
                 .first()
                 .is_some_and(|verb| STOP.contains(verb) || GENERIC.contains(verb))
                 || !is_past(after)
+        }
+        // "left in August" and "waited all day" say when, not what.
+        2 if matches!(after[0], "left" | "waited" | "tried" | "slept" | "came" | "went" | "arrived") => {
+            !after.iter().any(|w| TEMPORAL.contains(*w))
         }
         _ => true,
     }

@@ -26,7 +26,7 @@ const PHRASES: &str = "
     to check in; can only imagine; can't wait; cannot wait; am hoping for the best; have something to; am determined; am
     grateful; am thankful; am excited to see; am stoked; am going to keep on; am going to keep going; am going to keep
     pushing; am going to keep chasing; am looking forward to seeing; am up for the; am ready for; am trying to stay; am
-    staying; have come so far; had a blast; feel blessed
+    staying; have come so far; feel blessed
 ";
 
 static TALK: LazyLock<Vec<Vec<&'static str>>> = LazyLock::new(|| {

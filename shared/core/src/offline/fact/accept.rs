@@ -2,7 +2,6 @@
 
 use super::pattern::Captures;
 use super::{Slot, place, trade};
-use crate::offline::lexicon::stem;
 use crate::offline::token::{Kind, Token, tokens};
 
 const STATUSES: &str = "single|married|engaged|divorced|widowed|separated|dating";
@@ -120,9 +119,13 @@ pub(super) fn acceptable(slot: &Slot, value: &str, found: &[Token<'_>], captures
         }
         Slot::Due(about) => is_when(&words) && about.len() > 1 && !is_vague(about),
         Slot::Meeting(about) => {
-            let event = about.split(' ').any(|word| is_one_of(EVENTS, word) || EVENTS.split('|').any(|e| stem(e) == word));
+            let topic = captures.text(found, 'k').unwrap_or_default().to_lowercase();
+            let event = topic.split(' ').any(|word| is_one_of(EVENTS, word) || word == "lessons" || word == "classes");
             let with = found.iter().take(2).any(|t| t.lower == "with");
-            is_clock(&words) && (event || with) && about.len() > 1 && !is_vague(about)
+            let hour = |t: &Token<'_>| t.text.parse::<u32>().is_ok_and(|n| n <= 24);
+            let at = captures.start('v').and_then(|v| v.checked_sub(1)).and_then(|v| found.get(v));
+            let hour = words.len() == 1 && hour(first) && at.is_some_and(|t| t.lower == "at");
+            (is_clock(&words) || hour) && (event || with) && about.len() > 1 && !is_vague(about)
         }
         Slot::Lead(about) => name && !is_vague(about) && words.len() <= 3,
     };

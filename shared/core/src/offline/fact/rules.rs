@@ -95,6 +95,7 @@ const NAME_STOP: &[&str] = &[
     "part-time",
     "currently",
     "recently",
+    "nowadays",
     "if",
     "or",
     "during",
@@ -107,12 +108,12 @@ const NAME_STOP: &[&str] = &[
 const JOB_STOP: &[&str] = &[
     "at", "for", "in", "with", "and", "but", "who", "which", "since", "on", "because", "from", "by", "so", "to",
     "that", "when", "where", "now", "too", "or", "of", "while", "as", "until", "after", "before", "last", "again",
-    "anymore",
+    "anymore", "these", "this", "nowadays", "yesterday", "today",
 ];
 /// Words at which a day, a time or another value ends.
 const VALUE_STOP: &[&str] = &[
     "and", "but", "because", "so", "since", "which", "with", "after", "before", "when", "as", "now", "instead", "who",
-    "anymore", "though", "that", "if", "or", "for", "from", "due",
+    "anymore", "though", "that", "if", "or", "for", "from", "due", "these", "this", "nowadays", "until",
 ];
 
 /// Words at which an address or a town ends.
@@ -129,11 +130,14 @@ const TABLE: &str = "
     peer home change name: has? moved back? to <v>
     peer home change name: has? moved into|in <v>
     peer home change name: has? settled in <v>
+    peer home change name: calls|call <v> home
     peer home state name: lives|live in a|an|the <k> in <v>
     peer home end name: no longer lives|live in <v>
     peer home end name: does not live in <v>
     peer home end name: moved out of <v>
     owned home state name: home is in <v>
+    owned home state name: home is <v>
+    owned home change name: new home is in <v>
     owned home state line: home town|city? is <v>
     peer address state line: lives|live at <v>
     owned address state line: home|postal? address is <v>
@@ -141,6 +145,8 @@ const TABLE: &str = "
     peer employer state name: works|work full-time? at|for <v>
     peer employer state name: works|work as a|an|the <k> at|for <v>
     peer employer state name: is|are working at|for <v>
+    peer employer state name: works|work for|at a|an <k> called|named <v>
+    peer employer state name: has a|an|the job at|with <v>
     peer employer state name: is|are working as a|an <k> at|for <v>
     peer employer state name: is|are employed at|by|with <v>
     peer employer state name: has been working|employed at|for|by <v>
@@ -196,6 +202,7 @@ const TABLE: &str = "
     owned major state name: major is <v>
     peer major change name: has? switched|changed my|their? major to <v>
     owned manager state name: boss|manager|supervisor is <v>
+    owned manager state name: team lead|leader is <v>
     owned manager change name: new boss|manager|supervisor is <v>
     peer manager state name: reports to <v>
     owned name state name: full? name is <v>
@@ -207,6 +214,8 @@ const TABLE: &str = "
     owned kinage state value: <k> is <v>
     owned kinage change value: <k> has? turned <v>
     owned phone state value: phone|telephone|cell|mobile number? is <v>
+    owned phone state value: number is <v>
+    owned phone change value: new number is <v>
     owned phone change value: new phone|telephone|cell|mobile number? is <v>
     owned phone state value: <k> phone|telephone number is <v>
     owned email state value: email|e-mail address? is <v>
@@ -236,6 +245,10 @@ const TABLE: &str = "
     peer status state name: is <v>
     peer status change name: has? got|gotten|became|become <v>
     peer status=dating state name: is dating|seeing someone|somebody
+    peer status=dating state name: is dating <k>
+    peer status=single change name: has? broke|broken|split up
+    peer status=married change name: has? tied the knot
+    owned status=divorced change name: divorce is|was|came final|finalised|finalized|through
     peer status=dating change name: has? started dating|seeing someone|somebody
     peer status=single state name: is not dating|seeing anyone|anybody
     peer status end name: is no longer <v>
