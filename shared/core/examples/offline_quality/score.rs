@@ -10,9 +10,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::host::conclusion::{Conclusion, Level, Origin, SessionRef, Support};
-use super::host::id::{
-    ConclusionId, PeerName, RepresentationId, RunId, Seq, SessionName, SessionUid, WorkspaceUid,
-};
+use super::host::id::{ConclusionId, PeerName, RepresentationId, RunId, Seq, SessionName, SessionUid, WorkspaceUid};
 use super::host::message::Message;
 use super::host::offline::Offline;
 use super::host::reasoner::{DeriveRequest, Reasoner, ThinkRequest};
@@ -201,11 +199,17 @@ impl World {
         };
         let occasions: BTreeSet<String> = sources
             .iter()
-            .map(|c| c.session.as_ref().map_or_else(|| c.event_at.to_date(), |s| s.uid.as_str().to_owned()))
+            .map(|c| {
+                c.session
+                    .as_ref()
+                    .map_or_else(|| c.event_at.to_date(), |s| s.uid.as_str().to_owned())
+            })
             .collect();
         match conclusion.level {
             Level::Inductive => occasions.len() >= 2,
-            Level::Contradiction => sources.iter().all(|s| conclusion.content.contains(s.content.trim_end_matches('.'))),
+            Level::Contradiction => sources
+                .iter()
+                .all(|s| conclusion.content.contains(s.content.trim_end_matches('.'))),
             _ => {
                 let mut replay = Self::new(self.peer.as_str());
                 replay.desk = Desk::new(sources.iter().map(|c| (*c).clone()));
@@ -260,7 +264,9 @@ fn names(text: &str) -> Vec<String> {
 /// no more than two other words may differ.
 fn differ(a: &str, b: &str) -> bool {
     let number = |w: &str| {
-        let small = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+        let small = [
+            "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+        ];
         let place = small.iter().position(|s| *s == w);
         let tens = ["twenty", "thirty", "forty", "fifty"].iter().position(|s| *s == w);
         let value = place.map(|p| p + 1).or(tens.map(|p| p * 10 + 20));
@@ -276,7 +282,8 @@ fn differ(a: &str, b: &str) -> bool {
         all
     };
     let (a, b) = (bag(a), bag(b));
-    let surplus = |a: &[String], b: &[String]| -> Vec<String> { a.iter().filter(|w| !b.contains(w)).cloned().collect() };
+    let surplus =
+        |a: &[String], b: &[String]| -> Vec<String> { a.iter().filter(|w| !b.contains(w)).cloned().collect() };
     let rest = [surplus(&a, &b), surplus(&b, &a)].concat();
     let grave = |w: &String| {
         w.chars().any(|c| c.is_numeric() || !c.is_ascii())
@@ -363,7 +370,12 @@ impl Score {
                 world.hear(&format!("day {previous}"), &std::mem::take(&mut session));
             }
             previous = *number;
-            session.push(message(seq, speaker, text, day(*number) + Duration::from_secs(20 * seq)));
+            session.push(message(
+                seq,
+                speaker,
+                text,
+                day(*number) + Duration::from_secs(20 * seq),
+            ));
         }
         world.hear(&format!("day {previous}"), &session);
         let heard: BTreeSet<u64> = world.desk.conclusions().values().flat_map(messages_of).collect();
@@ -371,9 +383,17 @@ impl Score {
         let second = world.clone().dream();
         self.second += second.done.len() + second.refused + dream.refused;
         if !second.done.is_empty() || dream.refused > 0 {
-            self.fail(case, format!("a second dream goes on: {:?}, {} refused", second.done, dream.refused));
+            self.fail(
+                case,
+                format!("a second dream goes on: {:?}, {} refused", second.done, dream.refused),
+            );
         }
-        let derived = world.desk.conclusions().values().filter(|c| c.level != Level::Explicit).count();
+        let derived = world
+            .desk
+            .conclusions()
+            .values()
+            .filter(|c| c.level != Level::Explicit)
+            .count();
         let unsupported: Vec<String> = world.unsupported().iter().map(|c| c.content.clone()).collect();
         self.evidence.0 += derived;
         self.evidence.1 += derived - unsupported.len();
@@ -390,7 +410,7 @@ impl Score {
         }
     }
 
-    fn fail(&mut self, case: &Case, what: String) {
+    fn fail(&mut self, case: &Case, what: impl std::fmt::Display) {
         self.failures.push(format!("{}: {what}", case.id));
     }
 
@@ -411,16 +431,23 @@ impl Score {
         }
         for group in &case.same {
             self.duplicates.0 += group.len() - 1;
-            let left = explicit().filter(|c| messages_of(c).any(|seq| group.contains(&seq))).count();
+            let left = explicit()
+                .filter(|c| messages_of(c).any(|seq| group.contains(&seq)))
+                .count();
             if group.iter().all(|seq| heard.contains(seq)) {
                 self.duplicates.1 += group.len() - left;
             }
             if left != 1 || !group.iter().all(|seq| heard.contains(seq)) {
-                self.fail(case, "duplicates left".to_owned());
+                self.fail(case, "duplicates left");
             }
         }
         for change in dream.done.iter().flat_map(|(_, changes)| changes) {
-            let Change::Removed { conclusion, reason, replaced_by } = change else {
+            let Change::Removed {
+                conclusion,
+                reason,
+                replaced_by,
+            } = change
+            else {
                 continue;
             };
             if conclusion.level != Level::Explicit {
@@ -431,12 +458,19 @@ impl Score {
             let note = format!("{reason:?}: {} by {:?}", conclusion.content, by.map(|c| &c.content));
             if *reason == RemovalReason::Duplicate {
                 let with: Vec<u64> = by.into_iter().flat_map(messages_of).collect();
-                let right = |seq: &u64| case.same.iter().any(|g| g.contains(seq) && with.iter().all(|w| g.contains(w)));
+                let right = |seq: &u64| {
+                    case.same
+                        .iter()
+                        .any(|g| g.contains(seq) && with.iter().all(|w| g.contains(w)))
+                };
                 if !of.iter().all(right) {
                     self.wrong_merges += 1;
                     self.fail(case, note);
                 }
-            } else if !of.iter().all(|seq| case.gone.contains(seq) || (case.loose && case.clash.contains(seq))) {
+            } else if !of
+                .iter()
+                .all(|seq| case.gone.contains(seq) || (case.loose && case.clash.contains(seq)))
+            {
                 self.wrong_supersessions += 1;
                 self.fail(case, note);
             }
@@ -444,9 +478,19 @@ impl Score {
     }
 
     fn clashes(&mut self, case: &Case, world: &World) {
-        let stated = world.desk.conclusions().values().filter(|c| c.level == Level::Contradiction);
+        let stated = world
+            .desk
+            .conclusions()
+            .values()
+            .filter(|c| c.level == Level::Contradiction);
         let stated: Vec<BTreeSet<u64>> = stated
-            .map(|c| c.sources.iter().filter_map(|id| world.history.get(id)).flat_map(messages_of).collect())
+            .map(|c| {
+                c.sources
+                    .iter()
+                    .filter_map(|id| world.history.get(id))
+                    .flat_map(messages_of)
+                    .collect()
+            })
             .collect();
         let wanted: BTreeSet<u64> = case.clash.iter().copied().collect();
         if !wanted.is_empty() {
@@ -456,7 +500,7 @@ impl Score {
             if resolved || stated.contains(&wanted) {
                 self.contradictions.1 += 1;
             } else {
-                self.fail(case, "contradiction missed".to_owned());
+                self.fail(case, "contradiction missed");
             }
         }
         for other in stated.iter().filter(|s| **s != wanted) {
@@ -493,7 +537,8 @@ impl Score {
             .flat_map(|peer| derived(&messages, peer).into_iter().map(move |s| (peer, s.content)))
             .collect();
         let fits = |find: &[String], (peer, text): &(&String, String)| {
-            find.split_first().is_some_and(|(who, parts)| who == *peer && has_all(text, parts))
+            find.split_first()
+                .is_some_and(|(who, parts)| who == *peer && has_all(text, parts))
         };
         for find in finds {
             self.expected.0 += 1;
@@ -520,7 +565,10 @@ fn has_all(text: &str, parts: &[String]) -> bool {
 }
 
 fn messages_of(conclusion: &Conclusion) -> impl Iterator<Item = u64> {
-    conclusion.support.iter().flat_map(|s| s.messages.iter().map(|seq| seq.0))
+    conclusion
+        .support
+        .iter()
+        .flat_map(|s| s.messages.iter().map(|seq| seq.0))
 }
 
 /// The score of the cases of a JSON-lines file.

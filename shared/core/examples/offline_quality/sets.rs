@@ -177,6 +177,34 @@ pub(crate) fn beam(lines: &str, show: bool) {
     println!("BEAM: {total:?}");
 }
 
+/// A conversation as messages in JSON lines: what is known of its first speaker after one dream.
+pub(crate) fn conversation(lines: &str) {
+    let said: Vec<Value> = lines
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
+    let part = |item: &Value, key: &str| item[key].as_str().unwrap_or("?").to_owned();
+    let Some(peer) = said.first().map(|item| part(item, "peer")) else {
+        return;
+    };
+    let mut world = World::new(&peer);
+    for session in said.chunk_by(|a, b| a["session"] == b["session"]) {
+        let messages: Vec<_> = (1_u64..)
+            .zip(session)
+            .map(|(seq, item)| {
+                let at = Time::parse(&part(item, "created_at")).unwrap_or_default();
+                message(seq, &part(item, "peer"), &part(item, "content"), at)
+            })
+            .collect();
+        for text in world.hear(&part(&session[0], "session"), &messages) {
+            println!("    {text}");
+        }
+    }
+    let mut counts = Counts::new();
+    dream(&mut world, &mut counts, true);
+    println!("{peer}: {counts:?}");
+}
+
 /// The speed of embedding, and of dreams over many conclusions.
 pub(crate) fn speed() {
     let sentence = "maya works at Intel as a validation engineer and paints watercolours at weekends.";
@@ -200,6 +228,9 @@ pub(crate) fn speed() {
         }
         let begun = Instant::now();
         let done = world.dream().done.len();
-        println!("{size} conclusions: a dream of {done} operations in {:?}", begun.elapsed());
+        println!(
+            "{size} conclusions: a dream of {done} operations in {:?}",
+            begun.elapsed()
+        );
     }
 }

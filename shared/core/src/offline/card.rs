@@ -177,19 +177,34 @@ fn entries(peer: &str, views: &[View<'_>], stays: &impl Fn(usize) -> bool, curre
     // "Has a wife" says less than "Partner: Lena", and nothing once they are divorced.
     let partner = current.contains_key(&Slot::Partner);
     for (kind, text, places) in profile::entries(peer, views, stays) {
-        let spouse = SPOUSE.iter().any(|word| text.split(',').next() == Some(format!("Has a {word}").as_str()));
+        let spouse = SPOUSE
+            .iter()
+            .any(|word| text.split(',').next() == Some(format!("Has a {word}").as_str()));
         let Some(last) = places.last().copied() else { continue };
         if !(spouse && (partner || is_alone_since(views, current, last))) {
             let named = places[places.len().saturating_sub(MAX_NAMED)..].iter();
             add(kind, text, named.map(|at| views[*at].conclusion.id.clone()).collect());
         }
     }
-    let named: Vec<String> = found.iter().filter(|e| e.text.contains(", ")).map(|e| e.text.clone()).collect();
+    let named: Vec<String> = found
+        .iter()
+        .filter(|e| e.text.contains(", "))
+        .map(|e| e.text.clone())
+        .collect();
     found.retain(|e| !named.iter().any(|n| n.starts_with(&format!("{}, ", e.text))));
     found
 }
 
-const SPOUSE: &[&str] = &["husband", "wife", "girlfriend", "boyfriend", "fiancé", "fiancée", "fiance", "fiancee"];
+const SPOUSE: &[&str] = &[
+    "husband",
+    "wife",
+    "girlfriend",
+    "boyfriend",
+    "fiancé",
+    "fiancée",
+    "fiance",
+    "fiancee",
+];
 
 /// Whether the peer is, since the statement at `at` or later, divorced, separated, widowed or single.
 fn is_alone_since(views: &[View<'_>], current: &Current<'_>, at: usize) -> bool {

@@ -116,7 +116,11 @@ pub(super) fn denials(views: &[View<'_>], gone: &[bool], peer: &str) -> Vec<(usi
             } else {
                 let first = state.rest.first().cloned().unwrap_or_default();
                 for key in [first, String::new()] {
-                    let copy = State { verb: state.verb.clone(), rest: state.rest.clone(), ..state };
+                    let copy = State {
+                        verb: state.verb.clone(),
+                        rest: state.rest.clone(),
+                        ..state
+                    };
                     stated.entry((state.verb.clone(), key)).or_default().push(copy);
                 }
             }
@@ -130,11 +134,21 @@ pub(super) fn denials(views: &[View<'_>], gone: &[bool], peer: &str) -> Vec<(usi
         let against = candidates.filter(|state| {
             let (head, tail) = state.rest.split_at(denial.rest.len().min(state.rest.len()));
             let past = event(state.at) <= event(denial.at) || is_past(&views[state.at].conclusion.content);
-            let adverbial = tail.first().is_none_or(|w| ADVERBIAL.contains(w.as_str()) || matches!(w.as_str(), "to" | "all" | "daily"));
-            head == denial.rest && state.experience == denial.experience && if denial.experience { past } else { adverbial }
+            let adverbial = tail
+                .first()
+                .is_none_or(|w| ADVERBIAL.contains(w.as_str()) || matches!(w.as_str(), "to" | "all" | "daily"));
+            head == denial.rest
+                && state.experience == denial.experience
+                && if denial.experience { past } else { adverbial }
         });
-        let relatives = kin.iter().filter(|(_, word)| denial.verb == "has" && denial.rest == [word.as_str()]).map(|(at, _)| *at);
-        let newest = against.map(|s| s.at).chain(relatives).max_by_key(|at| order(views[*at].conclusion));
+        let relatives = kin
+            .iter()
+            .filter(|(_, word)| denial.verb == "has" && denial.rest == [word.as_str()])
+            .map(|(at, _)| *at);
+        let newest = against
+            .map(|s| s.at)
+            .chain(relatives)
+            .max_by_key(|at| order(views[*at].conclusion));
         pairs.extend(newest.map(|at| (at, denial.at)));
     }
     // Of several denials that one statement contradicts, the newest.
@@ -150,7 +164,9 @@ pub(super) fn denials(views: &[View<'_>], gone: &[bool], peer: &str) -> Vec<(usi
 fn one_of_kin(peer: &str, content: &str) -> Option<String> {
     let owned = content.strip_prefix(peer)?.strip_prefix("'s ")?;
     let found = tokens(owned);
-    let gone = found.iter().any(|t| matches!(t.lower.as_str(), "died" | "late" | "passed"));
+    let gone = found
+        .iter()
+        .any(|t| matches!(t.lower.as_str(), "died" | "late" | "passed"));
     match found.first()?.lower.as_str() {
         "brother" | "sister" | "brothers" | "sisters" if !gone => Some("siblings".into()),
         "son" | "daughter" | "kids" | "sons" | "daughters" if !gone => Some("children".into()),
@@ -162,10 +178,18 @@ fn one_of_kin(peer: &str, content: &str) -> Option<String> {
 fn is_past(content: &str) -> bool {
     let found = tokens(content);
     let words: Vec<&str> = found.iter().map(|t| t.lower.as_str()).collect();
-    let year = |w: &str| w.len() == 4 && (w.starts_with("19") || w.starts_with("20")) && w.bytes().all(|b| b.is_ascii_digit());
-    words.iter().any(|w| *w == "ago")
-        || words.windows(2).any(|w| matches!(w, ["last", "year" | "job" | "summer" | "winter"] | ["they", "were" | "was"]) || (w[0] == "in" && year(w[1])))
-        || words.windows(3).any(|w| w[0] == "for" && matches!(w[2], "years" | "months"))
+    let year =
+        |w: &str| w.len() == 4 && (w.starts_with("19") || w.starts_with("20")) && w.bytes().all(|b| b.is_ascii_digit());
+    words.contains(&"ago")
+        || words.windows(2).any(|w| {
+            matches!(
+                w,
+                ["last", "year" | "job" | "summer" | "winter"] | ["they", "were" | "was"]
+            ) || (w[0] == "in" && year(w[1]))
+        })
+        || words
+            .windows(3)
+            .any(|w| w[0] == "for" && matches!(w[2], "years" | "months"))
 }
 
 /// The states of a statement in a form that their denial shares.
@@ -183,14 +207,20 @@ fn states(at: usize, peer: &str, content: &str) -> Vec<State> {
     let state = |verb: &str, rest: &[&str], denied: bool, experience: bool| State {
         at,
         verb: verb.to_owned(),
-        rest: same::key(&rest.join(" ")).split(' ').filter(|w| !w.is_empty()).map(str::to_owned).collect(),
+        rest: same::key(&rest.join(" "))
+            .split(' ')
+            .filter(|w| !w.is_empty())
+            .map(str::to_owned)
+            .collect(),
         denied,
         experience,
     };
     let mut found = Vec::new();
     match words.as_slice() {
         ["has" | "have", "never", verb, rest @ ..] => {
-            let end = rest.iter().position(|w| matches!(*w, "or" | "and" | "in" | "before" | "at" | "until" | "for"));
+            let end = rest
+                .iter()
+                .position(|w| matches!(*w, "or" | "and" | "in" | "before" | "at" | "until" | "for"));
             let rest = &rest[..end.unwrap_or(rest.len())];
             let (verb, rest) = experienced(verb, rest);
             found.extend((!rest.is_empty() || verb != "be").then(|| state(&verb, rest, true, true)));
@@ -210,6 +240,7 @@ fn states(at: usize, peer: &str, content: &str) -> Vec<State> {
         ["does", "not", verb, rest @ ..] | ["doesn't", verb, rest @ ..] => {
             (super::verb::third_person(verb, false), rest, true)
         }
+        ["no", "longer", verb, rest @ ..] => ((*verb).to_owned(), rest, true),
         ["has", "no", rest @ ..] => ("has".to_owned(), rest, true),
         ["never", verb, rest @ ..] => ((*verb).to_owned(), rest, true),
         ["cannot" | "can't", rest @ ..] | ["can", "not", rest @ ..] => ("can".to_owned(), rest, true),
@@ -231,8 +262,9 @@ fn states(at: usize, peer: &str, content: &str) -> Vec<State> {
 /// are the same experience.
 fn experienced<'a, 'b>(verb: &str, rest: &'a [&'b str]) -> (String, &'a [&'b str]) {
     let place = match (verb, rest) {
-        ("been" | "went" | "gone" | "travelled" | "traveled" | "moved", ["to", place @ ..]) => Some(place),
-        ("visited", place) => Some(place),
+        ("been" | "went" | "gone" | "travelled" | "traveled" | "moved", ["to", place @ ..]) | ("visited", place) => {
+            Some(place)
+        }
         _ => None,
     };
     if let Some(place) = place {

@@ -114,15 +114,26 @@ fn atoms(peer: &str, content: &str) -> Vec<String> {
         };
         let left = finish(&content[..found[at - 1].end()]);
         let read = fact::read(peer, &left);
-        let same = read.len() == facts.len() && read.iter().zip(&facts).all(|(a, b)| a.slot == b.slot && a.norm == b.norm);
+        let same = read.len() == facts.len()
+            && read
+                .iter()
+                .zip(&facts)
+                .all(|(a, b)| a.slot == b.slot && a.norm == b.norm);
         let Some(rest) = found.get(at + joint).filter(|_| same && read.iter().all(|f| f.whole)) else {
             continue;
         };
         let right = &content[rest.start..];
         let words = &words[at + joint..];
-        let verb = words.iter().copied().find(|w| !super::lexicon::is_adverb(w)).unwrap_or("");
+        let verb = words
+            .iter()
+            .copied()
+            .find(|w| !super::lexicon::is_adverb(w))
+            .unwrap_or("");
         let is = words.len() > 1 && left.contains(" is ") && verb.ends_with("ing");
-        let predicate = matches!(verb, "is" | "has" | "was" | "had" | "can" | "can't" | "cannot" | "does" | "did" | "will" | "won't" | "doesn't");
+        let predicate = matches!(
+            verb,
+            "is" | "has" | "was" | "had" | "can" | "can't" | "cannot" | "does" | "did" | "will" | "won't" | "doesn't"
+        );
         let empty = screen::weight(words) < 2 && words.contains(&"it");
         return match () {
             () if empty => vec![left],
@@ -158,7 +169,12 @@ fn statement(clause: &str, peer: &str, names: &BTreeSet<String>, to_other: bool)
     let words = &words[begin..end];
     // "From now on our standup is at ten": said last, the change is still said.
     let turned = match words {
-        ["from", "now", "on", rest @ ..] if rest.iter().take(2).any(|w| matches!(*w, "my" | "our" | "i" | "i'm" | "the")) => {
+        ["from", "now", "on", rest @ ..]
+            if rest
+                .iter()
+                .take(2)
+                .any(|w| matches!(*w, "my" | "our" | "i" | "i'm" | "the")) =>
+        {
             let skip = 3 + usize::from(rest.first() == Some(&","));
             let from = found.get(begin + skip)?.start;
             Some(format!("{} from now on", &clause[from..found.get(end - 1)?.end()]))
@@ -172,7 +188,11 @@ fn statement(clause: &str, peer: &str, names: &BTreeSet<String>, to_other: bool)
         return Some(finish(&wanted));
     }
     let participle = words.iter().take(2).any(|w| w.ends_with("ing"));
-    let with_subject = if to_other && participle { None } else { elided(text, words) };
+    let with_subject = if to_other && participle {
+        None
+    } else {
+        elided(text, words)
+    };
     let whole = with_subject.as_deref().unwrap_or(text);
     let whole_tokens = tokens(whole);
     let whole_words = lowered(&whole_tokens);
@@ -225,7 +245,9 @@ fn instruction(text: &str, words: &[&str], peer: &str) -> Option<String> {
             let wish = rest.iter().find(|w| **w != ",");
             words.len() > 5
                 && wish.is_some_and(|w| {
-                    matches!(*w, "please" | "always" | "never" | "don't" | "do") || super::verb::is_base(w) || DURABLE.contains(w)
+                    matches!(*w, "please" | "always" | "never" | "don't" | "do")
+                        || super::verb::is_base(w)
+                        || DURABLE.contains(w)
                 })
         }
         ["keep", "your", "answers" | "replies" | "responses" | "messages", ..]
@@ -312,6 +334,18 @@ fn capitalised(text: &str) -> String {
 fn finish(text: &str) -> String {
     let text: String = text.chars().filter(|c| !is_emoji(*c)).collect();
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let dangling = [
+        ", but overall",
+        ", and then",
+        ", but then",
+        ", though",
+        ", but still",
+        ", and so",
+    ];
+    let text = dangling
+        .iter()
+        .find_map(|tail| text.trim_end_matches('.').strip_suffix(tail))
+        .unwrap_or(&text);
     let text = text.trim_end_matches([',', ';', ':', '-', '–', '—', '.', '!', ' ', '(', '~', '*']);
     format!("{text}.")
 }
@@ -374,9 +408,15 @@ fn clauses<'a>(sentence: &Sentence<'a>) -> Vec<&'a str> {
         }
         let dash = mark && matches!(words[before - 1], "-" | "–" | "—" | ";") && is_i(words[at]);
         // What follows "but if we share them," belongs to the condition.
-        let open = words[left..from].iter().rposition(|w| matches!(*w, "and" | "but" | "," | "so"));
-        let condition = open.is_some_and(|open| matches!(words.get(left + open + 1), Some(&("if" | "when" | "because"))));
-        if matches!(words[before.saturating_sub(1)], ":") && mark && before - left <= 6 && !condition {
+        let open = words[left..from]
+            .iter()
+            .rposition(|w| matches!(*w, "and" | "but" | "," | "so"));
+        let condition =
+            open.is_some_and(|open| matches!(words.get(left + open + 1), Some(&("if" | "when" | "because"))));
+        // "They pushed it: the proposal is due on Friday", and not "CS:GO" or "three pets: a dog and two cats".
+        let news = words[from] == ":" && found[at].start > found[from].end() && before - left <= 6;
+        if news && mark && !condition && !words[left..from].iter().any(|w| is_first_person(w)) && has_verb(&words[at..])
+        {
             cuts.push((from, at, true));
             continue;
         }
@@ -398,7 +438,10 @@ fn clauses<'a>(sentence: &Sentence<'a>) -> Vec<&'a str> {
                 )
                 || (mark
                     && matches!(words[at], "the" | "everyone" | "everybody" | "there" | "there's")
-                    && words[at..].iter().take(4).any(|w| matches!(*w, "is" | "was" | "are" | "were" | "there's"))))
+                    && words[at..]
+                        .iter()
+                        .take(4)
+                        .any(|w| matches!(*w, "is" | "was" | "are" | "were" | "there's"))))
         {
             cuts.push((from, at, words[at] == "please"));
         }

@@ -178,7 +178,9 @@ fn read_as(who: Who, text: &str, content: &str) -> Vec<Fact> {
         || content.contains("in the summer")
         || content.contains("as well");
     // "moved to Rome in 2020" stays true as an event.
-    let dated = tokens(content).iter().any(|t| t.text.len() == 4 && t.text.bytes().all(|b| b.is_ascii_digit()));
+    let dated = tokens(content)
+        .iter()
+        .any(|t| t.text.len() == 4 && t.text.bytes().all(|b| b.is_ascii_digit()));
     let mut facts: Vec<Fact> = Vec::new();
     for (rule, captures) in rules::matching(who, &found) {
         if let Some(mut fact) = build(rule, &captures, &found, change, beside)
@@ -232,7 +234,11 @@ fn is_harmless(tail: &[Token<'_>]) -> bool {
         .collect();
     let comma = |at: usize| {
         let next = words.get(at + 1).copied().unwrap_or("");
-        words[at] == "," && !matches!(next, "in" | "at" | "near" | "since" | "on" | "as" | "for" | "close" | "by" | "next" | "outside")
+        words[at] == ","
+            && !matches!(
+                next,
+                "in" | "at" | "near" | "since" | "on" | "as" | "for" | "close" | "by" | "next" | "outside"
+            )
     };
     words.len() <= 12
         && !(0..words.len()).any(|at| MORE.contains(&words[at]) || matches!(words[at], ";" | "—" | "-") || comma(at))
@@ -408,7 +414,9 @@ pub(super) fn clash(old: &Fact, new: &Fact) -> Clash {
         // Two times on one day may be a correction; two days may both hold.
         Slot::Meeting(_) if !changes => {
             let day = |norm: &str| -> Vec<String> {
-                let words = norm.split(' ').filter(|w| !w.starts_with(|c: char| c.is_ascii_digit()) && *w != "at");
+                let words = norm
+                    .split(' ')
+                    .filter(|w| !w.starts_with(|c: char| c.is_ascii_digit()) && *w != "at");
                 words.map(str::to_owned).collect()
             };
             let same = day(&old.norm) == day(&new.norm) && !day(&new.norm).is_empty();

@@ -36,7 +36,17 @@ impl Piece {
 
 /// Verbs that "we" share with "I": who lives with somebody lives there.
 const SHARED_BY_WE: &[&str] = &[
-    "live", "lived", "moved", "relocated", "have", "adopted", "own", "rent", "bought", "got", "named",
+    "live",
+    "lived",
+    "moved",
+    "relocated",
+    "have",
+    "adopted",
+    "own",
+    "rent",
+    "bought",
+    "got",
+    "named",
 ];
 
 /// What "our" makes the speaker's own; anything else may be a team's or everybody's ("our kids are our future").
@@ -283,7 +293,8 @@ fn verb_after(pieces: &[Piece], subject: usize) -> Option<usize> {
         .find(|at| {
             let no_longer = (pieces[*at].is(&["no"]) && pieces.get(at + 1).is_some_and(|p| p.is(&["longer"])))
                 || (pieces[*at].is(&["longer"]) && pieces[at - 1].is(&["no"]));
-            let measure = pieces[*at].word == "%" || pieces[*at].word.ends_with(|c: char| c.is_ascii_digit() || c == '%');
+            let measure =
+                pieces[*at].word == "%" || pieces[*at].word.ends_with(|c: char| c.is_ascii_digit() || c == '%');
             !is_adverb(&pieces[*at].lower) && pieces[*at].word != "," && !no_longer && !measure
         })
         .filter(|at| !pieces[*at].quoted && pieces[*at].word.chars().any(char::is_alphabetic))

@@ -77,7 +77,12 @@ pub(super) fn entries(peer: &str, views: &[View<'_>], stays: &impl Fn(usize) -> 
             continue;
         };
         let words: Vec<&str> = found_tokens.iter().map(|t| t.lower.as_str()).collect();
-        let over = |w: &&str| matches!(*w, "died" | "passed" | "late" | "lost" | "ex" | "dead" | "divorced" | "funeral");
+        let over = |w: &&str| {
+            matches!(
+                *w,
+                "died" | "passed" | "late" | "lost" | "ex" | "dead" | "divorced" | "funeral"
+            )
+        };
         if words.iter().any(over) {
             lost.extend(words.iter().filter(|w| KIN.contains(**w)).map(|w| plain(w)));
             continue;
@@ -99,14 +104,13 @@ pub(super) fn entries(peer: &str, views: &[View<'_>], stays: &impl Fn(usize) -> 
             found.push((kind, text, vec![at]));
         }
     }
+    // "Has kids" says less than "Has a daughter".
+    let has_child = kin.keys().any(|w| w.starts_with("daughter") || w.starts_with("son"));
     for (whom, (named, at)) in kin {
-        let child = matches!(whom.as_str(), "kids" | "children");
-        let shown = named.unwrap_or_else(|| match whom.as_str() {
-            "kids" | "children" | "twins" => format!("Has {whom}"),
-            _ if whom.ends_with('s') => format!("Has {whom}"),
-            _ => format!("Has a {whom}"),
-        });
-        if !lost.contains(&plain(&whom)) && !(child && found.iter().any(|(_, text, _)| text.contains(" daughter") || text.contains(" son"))) {
+        let implied = whom == "kids" && has_child;
+        let article = if whom.ends_with('s') { "" } else { "a " };
+        if !implied && !lost.contains(&whom) {
+            let shown = named.unwrap_or_else(|| format!("Has {article}{whom}"));
             found.push((CardKind::Relationship, shown, at));
         }
     }
@@ -138,7 +142,12 @@ fn family(owned: bool, found: &[Token<'_>], words: &[&str]) -> Vec<(String, Opti
     let mut result = Vec::new();
     let mut add = |at: usize, count: Option<&str>| {
         let word = words[at];
-        if words.get(at + 1).is_some_and(|w| matches!(*w, "'" | "'s" | "food" | "shelter" | "park" | "book" | "books" | "person" | "lover")) {
+        if words.get(at + 1).is_some_and(|w| {
+            matches!(
+                *w,
+                "'" | "'s" | "food" | "shelter" | "park" | "book" | "books" | "person" | "lover"
+            )
+        }) {
             return;
         }
         let named = names_after(found, words, at + 1);
@@ -160,7 +169,11 @@ fn family(owned: bool, found: &[Token<'_>], words: &[&str]) -> Vec<(String, Opti
         }
         return result;
     }
-    if words.iter().take(4).any(|w| NEGATION.contains(w) || matches!(*w, "wants" | "want" | "hopes" | "would" | "had")) {
+    if words
+        .iter()
+        .take(4)
+        .any(|w| NEGATION.contains(w) || matches!(*w, "wants" | "want" | "hopes" | "would" | "had"))
+    {
         return result;
     }
     // "has two cats", "got another cat", "has got a pup and a kitty", "adopted a second dog".
@@ -174,14 +187,23 @@ fn family(owned: bool, found: &[Token<'_>], words: &[&str]) -> Vec<(String, Opti
     };
     if let Some(verb) = verb {
         let mut at = verb + 1 + usize::from(words.get(verb + 1) == Some(&"got"));
-        while words.get(at).is_some_and(|w| matches!(*w, "a" | "an" | "another") || LITTLE.contains(*w)) {
+        while words
+            .get(at)
+            .is_some_and(|w| matches!(*w, "a" | "an" | "another") || LITTLE.contains(*w))
+        {
             let count = words[at];
             let start = at;
-            while words.get(at).is_some_and(|w| matches!(*w, "a" | "an" | "another") || LITTLE.contains(*w)) {
+            while words
+                .get(at)
+                .is_some_and(|w| matches!(*w, "a" | "an" | "another") || LITTLE.contains(*w))
+            {
                 at += 1;
             }
             if is_kin(at) {
-                add(at, Some(count).filter(|_| start < at && !matches!(count, "a" | "an" | "another")));
+                add(
+                    at,
+                    Some(count).filter(|_| start < at && !matches!(count, "a" | "an" | "another")),
+                );
             }
             if words.get(at + 1) != Some(&"and") {
                 break;
@@ -192,14 +214,24 @@ fn family(owned: bool, found: &[Token<'_>], words: &[&str]) -> Vec<(String, Opti
     // "took their kids to a park", "is lucky to have their husband and kids".
     let other = |at: usize| {
         let word = words[at];
-        let plural = at > 0 && word.len() > 3 && word.ends_with('s') && !super::lexicon::STOP.contains(word) && !word.ends_with("ss");
+        let plural = at > 0
+            && word.len() > 3
+            && word.ends_with('s')
+            && !super::lexicon::STOP.contains(word)
+            && !word.ends_with("ss");
         OTHERS.contains(word) || (found[at].is_capitalised() && word.len() > 1) || plural
     };
     for at in 1..words.len() {
         if words[at] != "their" || (0..at).any(other) {
             continue;
         }
-        let kin = at + 1 + words[at + 1..].iter().take(2).take_while(|w| LITTLE.contains(**w)).count();
+        let kin = at
+            + 1
+            + words[at + 1..]
+                .iter()
+                .take(2)
+                .take_while(|w| LITTLE.contains(**w))
+                .count();
         if is_kin(kin) {
             add(kin, None);
             if words.get(kin + 1) == Some(&"and") && is_kin(kin + 2) {
@@ -213,14 +245,23 @@ fn family(owned: bool, found: &[Token<'_>], words: &[&str]) -> Vec<(String, Opti
 /// The names that follow: "named Bailey", ", Miso and Tofu", "Olive".
 fn names_after(found: &[Token<'_>], words: &[&str], from: usize) -> Option<String> {
     let mut at = from;
-    while words.get(at).is_some_and(|w| matches!(*w, "named" | "called" | "," | "is" | "are" | ":")) && at < from + 2 {
+    while words
+        .get(at)
+        .is_some_and(|w| matches!(*w, "named" | "called" | "," | "is" | "are" | ":"))
+        && at < from + 2
+    {
         at += 1;
     }
-    let is_name = |at: usize| found.get(at).is_some_and(|t| t.is_capitalised() && t.is_word() && t.text.len() > 1);
+    let is_name = |at: usize| {
+        found
+            .get(at)
+            .is_some_and(|t| t.is_capitalised() && t.is_word() && t.text.len() > 1)
+    };
     let mut names: Vec<&str> = Vec::new();
     while is_name(at) {
         names.push(found[at].text.trim_end_matches("'s"));
-        let joint = usize::from(words.get(at + 1) == Some(&",")) + usize::from(matches!(words.get(at + 1), Some(&("and" | "&"))));
+        let joint = usize::from(words.get(at + 1) == Some(&","))
+            + usize::from(matches!(words.get(at + 1), Some(&("and" | "&"))));
         let joint = joint + usize::from(joint == 1 && words.get(at + 2) == Some(&"and"));
         if joint == 0 {
             break;
@@ -238,12 +279,14 @@ fn names_after(found: &[Token<'_>], words: &[&str], from: usize) -> Option<Strin
 fn lasting(found: &[Token<'_>], words: &[&str]) -> Option<(CardKind, String)> {
     let skip = words.iter().take_while(|w| super::lexicon::is_adverb(w)).count();
     let (found, words) = (&found[skip..], &words[skip..]);
-    let wished = words
-        .iter()
-        .take(6)
-        .any(|w| NEGATION.contains(w) || matches!(*w, "used" | "would" | "might" | "could" | "if" | "wants" | "wishes"));
+    let wished = words.iter().take(6).any(|w| {
+        NEGATION.contains(w) || matches!(*w, "used" | "would" | "might" | "could" | "if" | "wants" | "wishes")
+    });
     let name_at = |at: usize| {
-        let end = (at..found.len()).take_while(|i| found[*i].is_capitalised() && found[*i].is_word()).last()? + 1;
+        let end = (at..found.len())
+            .take_while(|i| found[*i].is_capitalised() && found[*i].is_word())
+            .last()?
+            + 1;
         Some(found[at..end].iter().map(|t| t.text).collect::<Vec<_>>().join(" "))
     };
     match words {
@@ -251,9 +294,13 @@ fn lasting(found: &[Token<'_>], words: &[&str]) -> Option<(CardKind, String)> {
         ["is", "from", ..] => return Some((CardKind::Identity, format!("From {}", name_at(2)?))),
         ["was", "born", "in", ..] => return Some((CardKind::Identity, format!("Born in {}", name_at(3)?))),
         ["grew", "up", "in", ..] => return Some((CardKind::Identity, format!("Grew up in {}", name_at(3)?))),
-        ["is" | "has" | "started", .., ] if words.iter().take(4).any(|w| *w == "learning") && !wished => {
+        ["is" | "has" | "started", ..] if words.iter().take(4).any(|w| *w == "learning") && !wished => {
             let at = words.iter().position(|w| *w == "learning")? + 1;
-            let at = at + words[at..].iter().take_while(|w| matches!(**w, "to" | "play" | "the" | "speak")).count();
+            let at = at
+                + words[at..]
+                    .iter()
+                    .take_while(|w| matches!(**w, "to" | "play" | "the" | "speak"))
+                    .count();
             let what = words.get(at)?;
             if LANGUAGE.contains(what) {
                 return Some((CardKind::Attribute, format!("Learning {}", found[at].text)));
@@ -264,20 +311,35 @@ fn lasting(found: &[Token<'_>], words: &[&str]) -> Option<(CardKind, String)> {
         }
         _ => {}
     }
-    if let Some(at) = (0..words.len()).find(|at| INSTRUMENT.contains(words[*at])).filter(|_| !wished) {
+    if let Some(at) = (0..words.len())
+        .find(|at| INSTRUMENT.contains(words[*at]))
+        .filter(|_| !wished)
+    {
         let article = |w: &str| matches!(w, "the" | "a" | "their" | "acoustic" | "electric" | "classical");
         let verb = (0..at).rev().find(|i| !article(words[*i]))?;
         let before = verb.checked_sub(1).map_or("", |i| words[i]);
         let plays = match words[verb] {
             "plays" | "play" => verb < 4,
-            "playing" => matches!(before, "," | "or" | "and" | "-" | "been" | "started" | "loves" | "likes" | "enjoys" | "is" | ":"),
+            "playing" => matches!(
+                before,
+                "," | "or" | "and" | "-" | "been" | "started" | "loves" | "likes" | "enjoys" | "is" | ":"
+            ),
             _ => false,
         };
         if plays {
             return Some((CardKind::Attribute, format!("Plays the {}", words[at])));
         }
     }
-    let needs = ["coeliac", "celiac", "diabetic", "gluten-free", "dairy-free", "lactose", "halal", "kosher"];
+    let needs = [
+        "coeliac",
+        "celiac",
+        "diabetic",
+        "gluten-free",
+        "dairy-free",
+        "lactose",
+        "halal",
+        "kosher",
+    ];
     if let ["is", need, rest @ ..] = words
         && needs.contains(need)
         && (*need != "lactose" || rest.first() == Some(&"intolerant"))
@@ -291,12 +353,17 @@ fn lasting(found: &[Token<'_>], words: &[&str]) -> Option<(CardKind, String)> {
 /// What the peer wants to become.
 fn aim(found: &[Token<'_>], words: &[&str]) -> Option<String> {
     let (word, at) = match words {
-        ["wants" | "hopes" | "plans", "to", "be" | "become", "a" | "an", ..] => ("Wants to be", 4),
-        ["is", "training" | "retraining" | "studying" | "learning", "to", "be" | "become", "a" | "an", ..] => {
-            ("Training to be", 5)
-        }
+        ["wants" | "hopes" | "plans", "to", "be" | "become", "a" | "an", ..]
+        | ["dreams", "of", "being" | "becoming", "a" | "an", ..] => ("Wants to be", 4),
+        [
+            "is",
+            "training" | "retraining" | "studying" | "learning",
+            "to",
+            "be" | "become",
+            "a" | "an",
+            ..,
+        ] => ("Training to be", 5),
         ["is", "training" | "retraining", "as", "a" | "an", ..] => ("Training to be", 4),
-        ["dreams", "of", "being" | "becoming", "a" | "an", ..] => ("Wants to be", 4),
         _ => return career(found, words),
     };
     let longest = (at + 1..=found.len().min(at + 4)).rev().find(|end| {
@@ -312,7 +379,9 @@ fn career(found: &[Token<'_>], words: &[&str]) -> Option<String> {
     let into = words.iter().take(6).position(|w| *w == "into")?;
     let looks = words[..into].contains(&"looking");
     let end = (into + 1..words.len()).find(|at| {
-        words[*at..].starts_with(&["as", "a", "career"]) || words[*at..].starts_with(&["career", "options"]) || words[*at] == "jobs"
+        words[*at..].starts_with(&["as", "a", "career"])
+            || words[*at..].starts_with(&["career", "options"])
+            || words[*at] == "jobs"
     })?;
     let field: Vec<&str> = found[into + 1..end].iter().map(|t| t.text).collect();
     (looks && !field.is_empty() && field.len() <= 6).then(|| format!("Considers a career in {}", field.join(" ")))

@@ -130,8 +130,8 @@ fn spelling(token: &Token<'_>) -> Vec<String> {
         "kids" => one("children"),
         "tv" => one("television"),
         "&" => one("and"),
-        "theatre" | "centre" | "metre" | "litre" | "kilometre" | "fibre" | "theatres" | "centres" | "metres" | "litres"
-        | "kilometres" => one(&word.replace("tre", "ter").replace("bre", "ber")),
+        "theatre" | "centre" | "metre" | "litre" | "kilometre" | "fibre" | "theatres" | "centres" | "metres"
+        | "litres" | "kilometres" => one(&word.replace("tre", "ter").replace("bre", "ber")),
         "programme" => one("program"),
         "licence" => one("license"),
         "cosy" => one("cozy"),
@@ -154,15 +154,28 @@ fn spelling(token: &Token<'_>) -> Vec<String> {
 const NUMBERS: &str = "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen \
     seventeen eighteen nineteen";
 
+/// Words with `our`, by their beginnings.
+const OUR: [&str; 9] = [
+    "favour",
+    "colour",
+    "neighbour",
+    "honour",
+    "humour",
+    "labour",
+    "flavour",
+    "behaviour",
+    "harbour",
+];
+/// Words that double their last letter before an ending, by their beginnings.
+const DOUBLED: [&str; 8] = [
+    "travell", "cancell", "modell", "labell", "signall", "counsell", "fuell", "marvell",
+];
+
 /// A word in American spelling, as far as its form tells.
 fn american(word: &str) -> String {
-    if !word.is_ascii() || word.len() < 6 {
+    if word.len() < 6 || !word.is_ascii() {
         return word.to_owned();
     }
-    const OUR: [&str; 9] = [
-        "favour", "colour", "neighbour", "honour", "humour", "labour", "flavour", "behaviour", "harbour",
-    ];
-    const DOUBLED: [&str; 8] = ["travell", "cancell", "modell", "labell", "signall", "counsell", "fuell", "marvell"];
     if OUR.iter().any(|stem| word.starts_with(stem)) {
         return word.replacen("our", "or", 1);
     }

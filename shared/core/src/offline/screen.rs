@@ -102,7 +102,12 @@ pub(super) fn lead(words: &[&str], is_name: impl Fn(&str) -> bool) -> usize {
             [word, ..] if LEAD.contains(word) => 1,
             [word, mark, ..] if is_name(word) && matches!(*mark, "," | "!" | "." | "-" | "–" | "—") => 1,
             [word] if is_name(word) => 1,
-            ["mum" | "mom" | "dad" | "mate" | "dude" | "bro" | "guys", ",", "guess" | "i" | "i'm" | "i've", ..] => 2,
+            [
+                "mum" | "mom" | "dad" | "mate" | "dude" | "bro" | "guys",
+                ",",
+                "guess" | "i" | "i'm" | "i've",
+                ..,
+            ] => 2,
             [word, ..]
                 if at > 0
                     && is_name(word)
@@ -207,7 +212,8 @@ fn is_fragment(words: &[&str]) -> bool {
             | "once"
             | "until"
             | "whenever"
-    ) && (!matches!(words[0], "since" | "after" | "before" | "as" | "until") || words.get(1).is_some_and(|w| is_i(w)))
+    ) && (!matches!(words[0], "since" | "after" | "before" | "as" | "until")
+        || words.get(1).is_some_and(|w| is_i(w)))
         || words.starts_with(&["last", "time"])
         || words.starts_with(&["every", "time"])
         || words.starts_with(&["ever", "since"]);
@@ -216,7 +222,9 @@ fn is_fragment(words: &[&str]) -> bool {
     let presented = words.len() > 2
         && matches!(words[0], "this" | "that" | "these" | "those")
         && matches!(words[1], "is" | "was" | "are" | "were");
-    cut || presented || words.windows(3).any(|w| w == ["since", "we", "last"]) || (waiting && words.iter().take(5).any(|w| is_i(w)) && !main)
+    cut || presented
+        || words.windows(3).any(|w| w == ["since", "we", "last"])
+        || (waiting && words.iter().take(5).any(|w| is_i(w)) && !main)
 }
 
 /// "my wife and", "ana and": others named beside the first person.
@@ -367,7 +375,7 @@ fn is_unresolved(after: &[&str]) -> bool {
         let ends = next.is_empty() || TEMPORAL.contains(next) || !next.chars().any(char::is_alphanumeric);
         match after[at] {
             "it" | "them" | "'em" => true,
-            "this" | "that" | "these" | "those" => ends && next != "(",
+            "this" | "that" | "these" | "those" | "him" | "her" => ends && next != "(",
             _ => false,
         }
     };
@@ -381,7 +389,11 @@ fn is_unresolved(after: &[&str]) -> bool {
     });
     let rest = &after[pronoun + 1..];
     let expletive = matches!(after[pronoun - 1], "find" | "found" | "make" | "makes") && rest.get(1) == Some(&"to");
-    let telling = rest.iter().filter(|w| !TEMPORAL.contains(**w)).copied().collect::<Vec<_>>();
+    let telling = rest
+        .iter()
+        .filter(|w| !TEMPORAL.contains(**w))
+        .copied()
+        .collect::<Vec<_>>();
     let enough = !matches!(after[pronoun], "them" | "'em") && weight(&telling) >= 2;
     !(explained || expletive || enough)
 }
@@ -407,7 +419,11 @@ fn enough(after: &[&str]) -> bool {
                 || !is_past(after)
         }
         // "left in August" and "waited all day" say when, not what.
-        2 if matches!(after[0], "left" | "waited" | "tried" | "slept" | "came" | "went" | "arrived") => {
+        2 if matches!(
+            after[0],
+            "left" | "waited" | "tried" | "slept" | "came" | "went" | "arrived"
+        ) =>
+        {
             !after.iter().any(|w| TEMPORAL.contains(*w))
         }
         _ => true,

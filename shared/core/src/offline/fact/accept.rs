@@ -28,7 +28,10 @@ fn years(word: &str) -> Option<u32> {
     const SMALL: &str = "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|\
         seventeen|eighteen|nineteen|twenty";
     let spelt = SMALL.split('|').position(|w| w == word);
-    word.parse().ok().or_else(|| u32::try_from(spelt?).ok()).filter(|n| *n <= 120)
+    word.parse()
+        .ok()
+        .or_else(|| u32::try_from(spelt?).ok())
+        .filter(|n| *n <= 120)
 }
 
 /// The value if the slot can have it, tidied; `None` for what only looks like one.
@@ -55,10 +58,16 @@ pub(super) fn acceptable(slot: &Slot, value: &str, found: &[Token<'_>], captures
             let joined = captures
                 .start('j')
                 .is_none_or(|_| captures.text(found, 'j').is_some_and(|job| trade::is_occupation(&job)));
-            name && !school && joined && !is_weekday(&first.lower) && place::relation(value, value) == place::Relation::Unknown
+            name && !school
+                && joined
+                && !is_weekday(&first.lower)
+                && place::relation(value, value) == place::Relation::Unknown
         }
         Slot::School => {
-            let goes = found.iter().take(2).any(|t| matches!(t.lower.as_str(), "goes" | "go" | "attends" | "attend"));
+            let goes = found
+                .iter()
+                .take(2)
+                .any(|t| matches!(t.lower.as_str(), "goes" | "go" | "attends" | "attend"));
             name && (!goes || words.iter().any(|t| is_one_of(SCHOOL, &t.lower)))
         }
         Slot::Manager => name,
@@ -107,7 +116,17 @@ pub(super) fn acceptable(slot: &Slot, value: &str, found: &[Token<'_>], captures
                 !t.is_word()
                     || matches!(
                         t.lower.as_str(),
-                        "years" | "now" | "today" | "and" | "but" | "last" | "this" | "yesterday" | "in" | "already" | "soon"
+                        "years"
+                            | "now"
+                            | "today"
+                            | "and"
+                            | "but"
+                            | "last"
+                            | "this"
+                            | "yesterday"
+                            | "in"
+                            | "already"
+                            | "soon"
                     )
             });
             return years(&first.lower).filter(|_| kin && plain).map(|n| n.to_string());
@@ -120,10 +139,15 @@ pub(super) fn acceptable(slot: &Slot, value: &str, found: &[Token<'_>], captures
         Slot::Due(about) => is_when(&words) && about.len() > 1 && !is_vague(about),
         Slot::Meeting(about) => {
             let topic = captures.text(found, 'k').unwrap_or_default().to_lowercase();
-            let event = topic.split(' ').any(|word| is_one_of(EVENTS, word) || word == "lessons" || word == "classes");
+            let event = topic
+                .split(' ')
+                .any(|word| is_one_of(EVENTS, word) || word == "lessons" || word == "classes");
             let with = found.iter().take(2).any(|t| t.lower == "with");
             let hour = |t: &Token<'_>| t.text.parse::<u32>().is_ok_and(|n| n <= 24);
-            let at = captures.start('v').and_then(|v| v.checked_sub(1)).and_then(|v| found.get(v));
+            let at = captures
+                .start('v')
+                .and_then(|v| v.checked_sub(1))
+                .and_then(|v| found.get(v));
             let hour = words.len() == 1 && hour(first) && at.is_some_and(|t| t.lower == "at");
             (is_clock(&words) || hour) && (event || with) && about.len() > 1 && !is_vague(about)
         }
@@ -155,7 +179,11 @@ fn is_weekday(word: &str) -> bool {
 fn is_clock(words: &[Token<'_>]) -> bool {
     let bare = |t: &Token<'_>| t.text.chars().all(|c| c.is_ascii_digit());
     let timed = |t: &&Token<'_>| !bare(t) && is_when(std::slice::from_ref(*t));
-    let plural = |t: &Token<'_>| t.lower.strip_suffix('s').is_some_and(|day| day.len() >= 6 && is_weekday(day));
+    let plural = |t: &Token<'_>| {
+        t.lower
+            .strip_suffix('s')
+            .is_some_and(|day| day.len() >= 6 && is_weekday(day))
+    };
     words.iter().any(|t| timed(&t) || plural(t))
 }
 

@@ -106,9 +106,41 @@ const NAME_STOP: &[&str] = &[
 ];
 /// Words at which an occupation ends.
 const JOB_STOP: &[&str] = &[
-    "at", "for", "in", "with", "and", "but", "who", "which", "since", "on", "because", "from", "by", "so", "to",
-    "that", "when", "where", "now", "too", "or", "of", "while", "as", "until", "after", "before", "last", "again",
-    "anymore", "these", "this", "nowadays", "yesterday", "today",
+    "at",
+    "for",
+    "in",
+    "with",
+    "and",
+    "but",
+    "who",
+    "which",
+    "since",
+    "on",
+    "because",
+    "from",
+    "by",
+    "so",
+    "to",
+    "that",
+    "when",
+    "where",
+    "now",
+    "too",
+    "or",
+    "of",
+    "while",
+    "as",
+    "until",
+    "after",
+    "before",
+    "last",
+    "again",
+    "anymore",
+    "these",
+    "this",
+    "nowadays",
+    "yesterday",
+    "today",
 ];
 /// Words at which a day, a time or another value ends.
 const VALUE_STOP: &[&str] = &[
@@ -280,7 +312,9 @@ fn row(line: &'static str) -> Option<Rule> {
         _ => Who::World,
     };
     let name = head.next()?;
-    let (name, constant) = name.split_once('=').map_or((name, None), |(name, value)| (name, Some(value)));
+    let (name, constant) = name
+        .split_once('=')
+        .map_or((name, None), |(name, value)| (name, Some(value)));
     let kind = match head.next()? {
         "change" => Kind::Change,
         "end" => Kind::End,
