@@ -240,9 +240,8 @@ fn states(at: usize, peer: &str, content: &str) -> Vec<State> {
         ["does", "not", verb, rest @ ..] | ["doesn't", verb, rest @ ..] => {
             (super::verb::third_person(verb, false), rest, true)
         }
-        ["no", "longer", verb, rest @ ..] => ((*verb).to_owned(), rest, true),
         ["has", "no", rest @ ..] => ("has".to_owned(), rest, true),
-        ["never", verb, rest @ ..] => ((*verb).to_owned(), rest, true),
+        ["never", verb, rest @ ..] | ["no", "longer", verb, rest @ ..] => ((*verb).to_owned(), rest, true),
         ["cannot" | "can't", rest @ ..] | ["can", "not", rest @ ..] => ("can".to_owned(), rest, true),
         ["is", "not", "allergic", rest @ ..] => ("allergic".to_owned(), rest, true),
         ["is", "allergic", rest @ ..] => ("allergic".to_owned(), rest, false),
