@@ -188,6 +188,89 @@ async fn every_crash(act: Act) {
     }
 }
 
+/// What a person sees in the end: texts, card, and what the newest run says it did.
+async fn seen(rig: &Rig) -> Value {
+    let mut texts = rig.texts("w", "maya", "maya").await;
+    texts.sort();
+    let runs = rig.get("/v3/workspaces/w/dreams?observer=maya&observed=maya").await;
+    let mut shown = Vec::new();
+    for run in runs["items"].as_array().unwrap() {
+        let detail = rig
+            .get(&format!("/v3/workspaces/w/dreams/{}", run["id"].as_str().unwrap()))
+            .await;
+        let texts = |list: &str, path: &str| -> Vec<Value> {
+            detail[list]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|entry| entry.pointer(path).unwrap().clone())
+                .collect()
+        };
+        let keys = [
+            "status",
+            "created_count",
+            "removed_count",
+            "reinforced_count",
+            "peer_card_updated",
+            "peer_card",
+            "usage",
+        ];
+        let counts: Vec<_> = keys.iter().map(|key| detail[*key].clone()).collect();
+        let created = texts("created", "/conclusion/content");
+        shown.push(json!([
+            counts,
+            created,
+            texts("removed", "/content"),
+            texts("removed", "/reason")
+        ]));
+    }
+    let card = rig.get("/v3/workspaces/w/peers/maya/card").await;
+    let work = rig.get("/v3/workspaces/w/queue/status").await["total_work_units"].clone();
+    json!([texts, shown, card, work])
+}
+
+/// A call fails, or its answer is lost, and the process lives on: what was in flight is tried again.
+async fn every_failure(act: Act) {
+    let asked = reasoner();
+    let calm = rig(&asked).await;
+    before(act, &calm).await;
+    calm.faults.replan(|_, _| Fault::None);
+    calm.settle().await;
+    let (expected, calls) = (seen(&calm).await, calm.faults.calls().len());
+    for call in 0..calls {
+        for fault in [Fault::Fail, Fault::Lose] {
+            let rig = rig(&reasoner()).await;
+            before(act, &rig).await;
+            rig.faults
+                .replan(move |number, _| if number == call { fault } else { Fault::None });
+            rig.settle().await;
+            rig.faults.replan(|_, _| Fault::None);
+            // What waits for its next delivery, for the end of a lease, or for the reconciler.
+            for _ in 0..2 {
+                rig.advance(Duration::from_secs(121)).await;
+            }
+            rig.engine.reconcile().await.unwrap();
+            rig.settle().await;
+            assert_eq!(seen(&rig).await, expected, "{act:?}: {fault:?} at call {call}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_ingest_whose_calls_fail_or_lose_their_answers_ends_the_same() {
+    every_failure(Act::Ingest).await;
+}
+
+#[tokio::test]
+async fn a_dream_whose_calls_fail_or_lose_their_answers_ends_the_same() {
+    every_failure(Act::Dream).await;
+}
+
+#[tokio::test]
+async fn an_undo_whose_calls_fail_or_lose_their_answers_ends_the_same() {
+    every_failure(Act::Undo).await;
+}
+
 #[tokio::test]
 async fn an_ingest_that_dies_at_any_call_ends_as_if_it_had_not() {
     every_crash(Act::Ingest).await;

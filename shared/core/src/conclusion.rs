@@ -117,7 +117,10 @@ pub struct Support {
     pub messages: Vec<Seq>,
 }
 
-/// Adds one support set to another: per session, the union of the messages.
+/// The most messages of one session that a support set names: the newest. That a session supports it is always kept.
+const SUPPORT_MESSAGES: usize = 200;
+
+/// Adds one support set to another: per session, the union of the messages, the newest 200.
 pub fn merge_support(into: &mut Vec<Support>, other: &[Support]) {
     for theirs in other {
         match into.iter_mut().find(|ours| ours.session == theirs.session) {
@@ -125,6 +128,8 @@ pub fn merge_support(into: &mut Vec<Support>, other: &[Support]) {
                 ours.messages.extend(&theirs.messages);
                 ours.messages.sort_unstable();
                 ours.messages.dedup();
+                let surplus = ours.messages.len().saturating_sub(SUPPORT_MESSAGES);
+                ours.messages.drain(..surplus);
             }
             None => into.push(theirs.clone()),
         }

@@ -43,6 +43,16 @@ pub const VARIABLES: &[Variable] = &[
         meaning: "Longest time that activity can put a dream off, in hours; fractions allowed, 0 for no bound.",
     },
     Variable {
+        name: "DREAM_HISTORY_ENABLED",
+        default: "true",
+        meaning: "Whether dreams record what they change. Without a record a dream cannot be read or undone.",
+    },
+    Variable {
+        name: "DREAM_HISTORY_RETENTION_DAYS",
+        default: "30",
+        meaning: "How long a dream's record keeps the texts of what it removed and of the card, in days; fractions allowed.",
+    },
+    Variable {
         name: "DREAM_SHRINK_LIMIT",
         default: "0.5",
         meaning: "Share of a representation that one dream may remove without replacement, 0 to 1.",
@@ -77,6 +87,10 @@ pub struct Config {
     pub idle: Duration,
     /// `DREAM_MAX_DEFER_HOURS`; zero is no bound.
     pub max_defer: Duration,
+    /// `DREAM_HISTORY_ENABLED`.
+    pub history: bool,
+    /// `DREAM_HISTORY_RETENTION_DAYS`.
+    pub retention: Duration,
     /// `DREAM_SHRINK_LIMIT`, 0 to 1.
     pub shrink: f64,
     /// `REVERIE_RECONCILER_SECONDS`.
@@ -100,6 +114,8 @@ impl Default for Config {
             cooldown: Duration::from_hours(8),
             idle: Duration::from_hours(1),
             max_defer: Duration::from_hours(24),
+            history: true,
+            retention: Duration::from_hours(30 * 24),
             shrink: 0.5,
             reconcile_every: Duration::from_mins(5),
         }
@@ -121,6 +137,8 @@ impl Config {
             cooldown: reader.duration("DREAM_MIN_HOURS_BETWEEN_DREAMS", 3600.0, default.cooldown)?,
             idle: reader.duration("DREAM_IDLE_TIMEOUT_MINUTES", 60.0, default.idle)?,
             max_defer: reader.duration("DREAM_MAX_DEFER_HOURS", 3600.0, default.max_defer)?,
+            history: reader.flag("DREAM_HISTORY_ENABLED", default.history)?,
+            retention: reader.duration("DREAM_HISTORY_RETENTION_DAYS", 86_400.0, default.retention)?,
             shrink: reader.share("DREAM_SHRINK_LIMIT", default.shrink)?,
             reconcile_every: reader
                 .duration("REVERIE_RECONCILER_SECONDS", 1.0, default.reconcile_every)?

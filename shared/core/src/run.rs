@@ -263,8 +263,3 @@ pub struct Conflict {
     /// What stood in the way, as a sentence fragment.
     pub reason: String,
 }
-
-/// When a run's text is due to be pruned.
-pub fn prune_at(ended_at: Time, retention: std::time::Duration) -> Time {
-    ended_at + retention
-}

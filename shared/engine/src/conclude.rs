@@ -1,12 +1,15 @@
 //! Conclusions through the API: stated, erased, searched.
 
+use std::collections::HashMap;
+
+use reverie_aws::table::TableError;
 use reverie_aws::table::units::{Applied, Unit, units};
 use reverie_aws::table::workspaces::Workspace;
 use reverie_core::conclusion::{Conclusion, Level, Origin, SessionRef, Support};
 use reverie_core::dreaming::{Event, step};
 use reverie_core::id::{ConclusionId, PeerName, RepresentationId};
 
-use crate::machine::Caller;
+use crate::machine::{ATTEMPTS, Caller, pause};
 use crate::{Engine, EngineError, Result};
 
 /// A conclusion as a client states it.
@@ -98,7 +101,9 @@ impl Engine {
         observed: &PeerName,
         created: &[Conclusion],
     ) -> Result<()> {
-        loop {
+        let erased = HashMap::new();
+        for attempt in 0..ATTEMPTS {
+            pause(attempt).await;
             let now = self.now();
             let representation = self
                 .table
@@ -118,6 +123,7 @@ impl Engine {
                 representation: &representation,
                 next: &next,
                 created,
+                erased: &erased,
                 reinforced: &[],
                 source: None,
             };
@@ -132,6 +138,7 @@ impl Engine {
                 Applied::Stale => {}
             }
         }
+        Err(TableError::Conflict.into())
     }
 
     /// Erases a conclusion and every copy of its text: live, in its grave, in cards, in recorded cards. Says whether
@@ -142,7 +149,10 @@ impl Engine {
         }
         // History first: should this stop half-way, the conclusion is still there and the client's retry goes on.
         self.table.erase_from_recorded_cards(id).await?;
-        Ok(self.table.erase_conclusion(&workspace.uid, id, self.now()).await?)
+        let erased = self.table.erase_conclusion(&workspace.uid, id, self.now()).await?;
+        // And again: a dream may have recorded a card in between.
+        self.table.erase_from_recorded_cards(id).await?;
+        Ok(erased)
     }
 
     /// A live conclusion of the workspace.

@@ -88,10 +88,7 @@ impl Engine {
     pub(crate) async fn nudge(&self, run: &Run, again: &str) -> Result<()> {
         match run.status {
             Status::Pending => self.send_start(&run.id, run.fence, Some(again)).await,
-            Status::Running => {
-                self.send_resume(&run.id, run.fence, run.progress.turn, Some(again))
-                    .await
-            }
+            Status::Running => self.send_resume(run, Some(again)).await,
             Status::Completed | Status::Failed | Status::Cancelled => Ok(()),
         }
     }

@@ -4,9 +4,10 @@
 //! cursor. Whatever stops half-way is gone on with by the next delivery, and a replay changes nothing: ids of
 //! conclusions come from the batch and the place in it, and applied units are marked.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
+use reverie_aws::table::TableError;
 use reverie_aws::table::messages::{Answer, Cursor};
 use reverie_aws::table::sessions::{Member, Session};
 use reverie_aws::table::units::{Applied, Source, Unit, units};
@@ -22,7 +23,7 @@ use reverie_core::text::normalise;
 use reverie_core::time::Time;
 
 use crate::letters::{IngestLetter, parse};
-use crate::machine::Caller;
+use crate::machine::{ATTEMPTS, Caller, pause};
 use crate::{Engine, EngineError, Result};
 
 /// The most tokens of one batch; its first message always fits.
@@ -31,6 +32,10 @@ const BATCH_TOKENS: u32 = 1024;
 const BATCH_MESSAGES: u64 = 100;
 /// How long one delivery works before it hands the rest on: well under the function's timeout.
 const SLICE: Duration = Duration::from_secs(45);
+/// How often a failing batch is tried by redelivery, well under the queue's count of receives.
+const QUEUE_ATTEMPTS: u32 = 4;
+/// The wait after its first failure; it doubles.
+const FIRST_BACKOFF: Duration = Duration::from_secs(2);
 /// The longest wait between two attempts at a batch that fails.
 const MAX_BACKOFF: Duration = Duration::from_mins(10);
 
@@ -60,7 +65,7 @@ impl Engine {
             return Ok(());
         };
         let started = self.now();
-        let mut noticed = Seq(0);
+        let mut noticed: (Seq, BTreeSet<PeerName>) = (Seq(0), BTreeSet::new());
         loop {
             let Some(state) = self.table.session_state(uid).await?.filter(|state| state.alive) else {
                 return Ok(());
@@ -73,31 +78,23 @@ impl Engine {
                 continue;
             }
             if self.now().since(started) > SLICE {
-                return self
-                    .wake(
-                        &workspace.name,
-                        name,
-                        uid,
-                        state.last_seq,
-                        Some(&format!("c{}", cursor.seq)),
-                    )
-                    .await;
+                return self.wake_on(&workspace.name, name, uid, cursor.seq).await;
             }
             let batch = self.batch(uid, cursor.seq.next(), state.last_seq).await?;
             let members = self.table.members(uid).await?;
-            if noticed < state.last_seq {
-                self.notice_activity(&workspace, &members, &batch).await?;
-                noticed = state.last_seq;
+            if noticed.0 < state.last_seq {
+                noticed = (state.last_seq, BTreeSet::new());
             }
+            self.notice_activity(&workspace, &members, &batch, &mut noticed.1)
+                .await?;
             let answer = match self.answer(&workspace, &session, &members, &batch).await {
                 Ok(answer) => answer,
-                Err(error) => return Err(self.back_off(uid, &cursor, error).await),
+                Err(error) => return self.back_off(&workspace, uid, &cursor, error).await,
             };
             match self.apply(&workspace, &session, &members, &answer).await {
                 Ok(true) => {}
                 Ok(false) => return Ok(()),
-                Err(error @ EngineError::Embed(_)) => return Err(self.back_off(uid, &cursor, error).await),
-                Err(error) => return Err(error),
+                Err(error) => return self.back_off(&workspace, uid, &cursor, error).await,
             }
             self.table.advance_cursor(uid, &answer).await?;
         }
@@ -122,9 +119,18 @@ impl Engine {
 
     /// Activity of a peer, whatever its session's settings, puts off the dreams about it (rule 3). Timers of observers
     /// who are not in the session look when they fire.
-    async fn notice_activity(&self, workspace: &Workspace, members: &[Member], batch: &[Message]) -> Result<()> {
+    async fn notice_activity(
+        &self,
+        workspace: &Workspace,
+        members: &[Member],
+        batch: &[Message],
+        noticed: &mut BTreeSet<PeerName>,
+    ) -> Result<()> {
         let senders: BTreeSet<&PeerName> = batch.iter().map(|message| &message.peer).collect();
         for sender in senders {
+            if !noticed.insert(sender.clone()) {
+                continue;
+            }
             for observer in observers(members, sender) {
                 let id = RepresentationId::of(&workspace.uid, observer, sender);
                 if self
@@ -224,6 +230,7 @@ impl Engine {
         for (place, statement) in answer.derived.statements.iter().enumerate() {
             by_peer.entry(&statement.about).or_default().push((place, statement));
         }
+        let arrivals = self.arrivals(&session.uid, answer).await?;
         for (about, statements) in by_peer {
             for observer in observers(members, about) {
                 for (part, chunk) in units(&statements, |(_, statement)| statement.content.len())
@@ -232,7 +239,7 @@ impl Engine {
                 {
                     let unit = format!("{}.{part}", digest(&[observer.as_str(), about.as_str()]));
                     if !self
-                        .apply_unit(workspace, session, answer, (observer, about), &unit, chunk)
+                        .apply_unit(workspace, session, (answer, &arrivals), (observer, about), &unit, chunk)
                         .await?
                     {
                         return Ok(false);
@@ -247,7 +254,7 @@ impl Engine {
         &self,
         workspace: &Workspace,
         session: &Session,
-        answer: &Answer,
+        (answer, arrivals): (&Answer, &BTreeMap<Seq, Time>),
         (observer, about): (&PeerName, &PeerName),
         unit: &str,
         statements: &[(usize, &Statement)],
@@ -256,14 +263,13 @@ impl Engine {
             uid: session.uid.clone(),
             name: session.name.clone(),
         };
-        let arrivals = self.arrivals(&session.uid, answer).await?;
         let distinct = fold(statements);
         let texts: Vec<String> = distinct
             .iter()
             .map(|(_, statement)| statement.content.clone())
             .collect();
-        let mut embeddings = None;
-        loop {
+        for attempt in 0..ATTEMPTS {
+            pause(attempt).await;
             let representation = self
                 .table
                 .ensure_representation(workspace, observer, about, self.now())
@@ -272,7 +278,10 @@ impl Engine {
                 .table
                 .known(&representation.id, &workspace.uid, &session.uid, &texts)
                 .await?;
-            let (mut created, mut reinforced) = (Vec::new(), Vec::new());
+            let mut created = Vec::new();
+            // Several texts may be held by one conclusion, which a transaction can touch only once.
+            let mut reinforced: BTreeMap<ConclusionId, (Strength, Strength)> = BTreeMap::new();
+            let mut erased = HashMap::new();
             for (place, (origin, statement)) in distinct.iter().enumerate() {
                 let support = vec![Support {
                     session: session.uid.clone(),
@@ -288,19 +297,19 @@ impl Engine {
                 }
                 if let Some(holder) = known.holders.get(&place) {
                     let before = Strength::of(holder);
-                    let mut after = before.clone();
+                    let (_, after) = reinforced.entry(holder.id.clone()).or_insert((before.clone(), before));
                     after.times_derived += 1;
-                    after.event_at = before.event_at.max(statement.event_at);
+                    after.event_at = after.event_at.max(statement.event_at);
                     merge_support(&mut after.support, &support);
-                    reinforced.push((holder.id.clone(), before, after));
                     continue;
                 }
-                if embeddings.is_none() {
-                    embeddings = Some(self.embedder.embed(&texts).await?);
-                }
                 let seed = [session.uid.as_str(), &answer.first.to_string(), &origin.to_string()];
+                let id = ConclusionId::placed(&representation.id, answer.at, *origin, &seed);
+                if let Some(at) = known.erased.get(&place) {
+                    erased.insert(id.clone(), *at);
+                }
                 created.push(Conclusion {
-                    id: ConclusionId::placed(&representation.id, answer.at, *origin, &seed),
+                    id,
                     content: statement.content.clone(),
                     level: Level::Explicit,
                     session: Some(session_ref.clone()),
@@ -311,12 +320,25 @@ impl Engine {
                     support,
                     pattern: None,
                     origin: Origin::Deriver,
-                    embedding: embeddings.as_ref().and_then(|all| all.get(place).cloned()),
+                    embedding: None,
                 });
             }
             if created.is_empty() && reinforced.is_empty() {
                 return Ok(true);
             }
+            let new: Vec<String> = created
+                .iter()
+                .map(|conclusion: &Conclusion| conclusion.content.clone())
+                .collect();
+            if !new.is_empty() {
+                for (conclusion, embedding) in created.iter_mut().zip(self.embedder.embed(&new).await?) {
+                    conclusion.embedding = Some(embedding);
+                }
+            }
+            let reinforced: Vec<_> = reinforced
+                .into_iter()
+                .map(|(id, (before, after))| (id, before, after))
+                .collect();
             let event = Event::Concluded {
                 explicit: created.len() as u64,
                 session: Some(session_ref.clone()),
@@ -336,6 +358,7 @@ impl Engine {
                 representation: &representation,
                 next: &next,
                 created: &created,
+                erased: &erased,
                 reinforced: &reinforced,
                 source,
             };
@@ -353,6 +376,7 @@ impl Engine {
                 Applied::Stale => {}
             }
         }
+        Err(TableError::Conflict.into())
     }
 
     /// When the batch's messages arrived: tombstones ask.
@@ -364,18 +388,36 @@ impl Engine {
             .collect())
     }
 
-    /// Notes that the batch after the cursor failed, and how long to wait: nothing else moves.
-    async fn back_off(&self, session: &SessionUid, cursor: &Cursor, error: EngineError) -> EngineError {
-        tracing::warn!(session.uid = %session, batch.first = cursor.seq.0 + 1, failures = cursor.failures + 1, error = &error as &dyn std::error::Error, "a batch failed");
-        match self.table.note_failure(session, cursor).await {
-            Ok(()) => {
-                let wait = Duration::from_secs(1)
-                    .saturating_mul(1 << cursor.failures.min(10))
-                    .min(MAX_BACKOFF);
-                EngineError::Later(wait)
-            }
-            Err(_) => error,
+    /// Notes that the batch after the cursor failed; nothing else moves. The first attempts come from the queue; after
+    /// those the due index brings the session back, so that an outage fills no dead-letter queue.
+    async fn back_off(
+        &self,
+        workspace: &Workspace,
+        session: &SessionUid,
+        cursor: &Cursor,
+        error: EngineError,
+    ) -> Result<()> {
+        let failures = cursor.failures.saturating_add(1);
+        tracing::warn!(
+            session.uid = %session,
+            batch.first = cursor.seq.0 + 1,
+            failures,
+            error = &error as &dyn std::error::Error,
+            "a batch failed"
+        );
+        if self.table.note_failure(session, cursor).await.is_err() {
+            return Err(error);
         }
+        let wait = FIRST_BACKOFF
+            .saturating_mul(1 << cursor.failures.min(10))
+            .min(MAX_BACKOFF);
+        if failures < QUEUE_ATTEMPTS {
+            return Err(EngineError::Later(wait));
+        }
+        Ok(self
+            .table
+            .postpone_session(&workspace.uid, session, self.now() + wait)
+            .await?)
     }
 }
 

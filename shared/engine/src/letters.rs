@@ -1,5 +1,6 @@
 //! Queue messages: what a hint says, its group, and the state that its deduplication id names (`design.md` section 2).
 
+use reverie_aws::table::runs::{Progress, Run};
 use reverie_core::id::{RepresentationId, RunId, Seq, SessionName, SessionUid, WorkspaceName};
 use reverie_core::ports::{Letter, QueueName, Schedule};
 use reverie_core::time::Time;
@@ -116,14 +117,35 @@ impl Engine {
         .await
     }
 
-    /// Asks the executor to go on with a run whose fence is `fence`, standing at `turn`.
-    pub(crate) async fn send_resume(&self, run: &RunId, fence: u64, turn: u32, again: Option<&str>) -> Result<()> {
-        let letter = DreamLetter::Resume { run: run.clone() };
+    /// Asks the executor to go on with a run from where it stands.
+    pub(crate) async fn send_resume(&self, run: &Run, again: Option<&str>) -> Result<()> {
+        let letter = DreamLetter::Resume { run: run.id.clone() };
+        let Progress {
+            turn, operation, step, ..
+        } = run.progress;
+        let state = format!("{}.{}.{turn}.{operation}.{step}", run.id, run.fence);
+        self.send(QueueName::Dreams, run.representation().as_str(), &state, again, &letter)
+            .await
+    }
+
+    /// Has ingest go on with a session whose slice is over: in the same group, so that it is one at a time.
+    pub(crate) async fn wake_on(
+        &self,
+        workspace: &WorkspaceName,
+        session: &SessionName,
+        uid: &SessionUid,
+        cursor: Seq,
+    ) -> Result<()> {
+        let letter = IngestLetter::Session {
+            workspace: workspace.clone(),
+            session: session.clone(),
+            uid: uid.clone(),
+        };
         self.send(
-            QueueName::Dreams,
-            run.representation().as_str(),
-            &format!("{run}.{fence}.{turn}"),
-            again,
+            QueueName::Ingest,
+            uid.as_str(),
+            &format!("{uid}.c{cursor}"),
+            None,
             &letter,
         )
         .await

@@ -5,6 +5,7 @@
 //! therefore logged when they fail, never an error of the call that caused them.
 
 use std::error::Error;
+use std::time::Duration;
 
 use reverie_aws::table::TableError;
 use reverie_aws::table::activity::Activity;
@@ -22,7 +23,17 @@ use crate::letters::schedule_name;
 use crate::{Engine, Result};
 
 /// How often a change is tried again when somebody else changed the state first.
-const ATTEMPTS: u32 = 50;
+pub(crate) const ATTEMPTS: u32 = 50;
+
+/// Waits a little before another attempt, longer each time, so that those who meet on one item part again.
+pub(crate) async fn pause(attempt: u32) {
+    if attempt > 0 {
+        tokio::time::sleep(Duration::from_millis(u64::from(attempt.min(20)) * 5)).await;
+    }
+}
+
+/// How much longer than retention the table keeps a run's texts, should nobody prune them.
+const TEXTS_GRACE: Duration = Duration::from_hours(72);
 
 /// Who calls: only ingest and the executor talk to the scheduler (`design.md` section 4, "On AWS").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +76,7 @@ impl Engine {
             return Ok(None);
         }
         let deciding = match event {
-            Event::Concluded { session, .. } => session.as_ref(),
+            Event::Concluded { explicit, session } if *explicit > 0 => session.as_ref(),
             _ => representation.state.deciding_session.as_ref(),
         };
         let mut view = View::of(self.dreaming_enabled(&workspace, deciding).await?);
@@ -126,7 +137,8 @@ impl Engine {
         runs: &[RunWrite],
         caller: Caller,
     ) -> Result<Advance> {
-        for _ in 0..ATTEMPTS {
+        for attempt in 0..ATTEMPTS {
+            pause(attempt).await;
             let Some(representation) = self.table.representation(id).await? else {
                 return Ok(Advance::Gone);
             };
@@ -191,12 +203,38 @@ impl Engine {
         Err(TableError::Conflict.into())
     }
 
+    /// Until when a run claimed now keeps texts at the longest: days past retention, should the reconciler fail.
+    /// `None` when nothing is to be recorded; a dry run's record is its answer.
+    fn texts_until(&self, dream_type: DreamType, now: Time) -> Option<Time> {
+        let recorded = self.config.history || dream_type == DreamType::DryRun;
+        recorded.then(|| now + self.config.retention + TEXTS_GRACE)
+    }
+
+    /// How a run ends: with its record, which is pruned in time, or without a trace.
+    pub(crate) fn ended(&self, before: &Run, status: Status) -> RunWrite {
+        if !self.config.history && !before.is_recorded() {
+            return RunWrite::Remove(before.clone());
+        }
+        let now = self.now();
+        let after = Run {
+            status,
+            ended_at: Some(now),
+            lease_until: None,
+            prune_at: Some(now + self.config.retention),
+            ..before.clone()
+        };
+        RunWrite::Update {
+            before: before.clone(),
+            after,
+        }
+    }
+
     /// Whether a run that the caller wants to change has been changed by somebody else.
     async fn any_lost(&self, runs: &[RunWrite]) -> Result<bool> {
         for write in runs {
-            if let RunWrite::Update { before, .. } = write {
+            if let RunWrite::Update { before, .. } | RunWrite::Remove(before) = write {
                 let current = self.table.run(&before.id).await?;
-                if current.is_none_or(|run| run.fence != before.fence || run.status != before.status) {
+                if current.is_none_or(|run| run.version != before.version) {
                     return Ok(true);
                 }
             }
@@ -221,7 +259,7 @@ impl Engine {
             .iter()
             .filter(|write| match write {
                 RunWrite::Create(run) => accepted(&run.id),
-                RunWrite::Update { .. } | RunWrite::Forget(_) => true,
+                RunWrite::Update { .. } | RunWrite::Remove(_) | RunWrite::Forget(_) => true,
             })
             .cloned()
             .collect();
@@ -243,7 +281,12 @@ impl Engine {
                     after.fence = before.fence + 1;
                     after.lease_until = Some(now + LEASE);
                     after.total_at_claim = representation.live;
-                    claimed = Some(after.clone());
+                    after.texts_until = self.texts_until(*dream_type, now);
+                    // As it will be stored.
+                    claimed = Some(Run {
+                        version: if found.is_some() { before.version + 1 } else { 0 },
+                        ..after.clone()
+                    });
                     writes.push(if found.is_some() {
                         RunWrite::Update { before, after }
                     } else {
@@ -252,13 +295,7 @@ impl Engine {
                 }
                 Effect::DropPending { run } => {
                     if let Some(before) = self.table.run(run).await? {
-                        let after = Run {
-                            status: Status::Cancelled,
-                            ended_at: Some(now),
-                            lease_until: None,
-                            ..before.clone()
-                        };
-                        writes.push(RunWrite::Update { before, after });
+                        writes.push(self.ended(&before, Status::Cancelled));
                     }
                 }
                 _ => {}
@@ -359,12 +396,19 @@ pub(crate) fn fresh_run(
         usage: Usage::default(),
         errors: Vec::new(),
         failed_phases: Vec::new(),
+        rebuild: false,
         undo_of: None,
         undone_by: None,
         conflicts: Vec::new(),
         session: None,
         fence: 0,
+        version: 0,
+        takeovers: 0,
         lease_until: None,
+        prune_at: None,
+        look_at: None,
+        kept: Vec::new(),
+        texts_until: None,
         progress: Progress::default(),
         total_at_claim: 0,
         removed_unreplaced: 0,

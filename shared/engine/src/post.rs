@@ -13,6 +13,7 @@ use reverie_core::text::estimate_tokens;
 use reverie_core::time::Time;
 use serde_json::{Map, Value};
 
+use crate::machine::pause;
 use crate::{Engine, EngineError, Result};
 
 /// How long the wake-up may take before the answer goes out without it; the due index brings the session back.
@@ -67,7 +68,8 @@ impl Engine {
             return Err(EngineError::TooLarge("the message batch"));
         }
         let senders: HashSet<PeerName> = new.iter().map(|message| message.peer.clone()).collect();
-        for _ in 0..ATTEMPTS {
+        for attempt in 0..ATTEMPTS {
+            pause(attempt).await;
             let mut posting = self.table.posting(workspace, session, &senders).await?;
             let complete = posting.session.is_some()
                 && posting.state.is_some()

@@ -1,13 +1,15 @@
 //! The reconciler: every few minutes it looks at what is due, whatever happened to queues and schedules.
 //!
 //! It re-queues what was lost, fires what should have fired, and frees what died. A bounded number of items per kind
-//! and shard, oldest first; each is looked at by a message of its own, so that one that fails starves nobody.
+//! and shard, oldest first; each is looked at by a message of its own, and is due again only later, so that one that
+//! fails starves nobody.
 
 use reverie_aws::table::TableError;
 use reverie_aws::table::due::DueKind;
 use reverie_aws::table::runs::{LEASE, Run};
+use reverie_aws::table::work::SessionWork;
 use reverie_core::dreaming::Event;
-use reverie_core::id::RepresentationId;
+use reverie_core::id::{RepresentationId, WorkspaceUid};
 use reverie_core::run::Status;
 
 use crate::machine::Caller;
@@ -25,6 +27,8 @@ pub struct Report {
     pub representations: usize,
     /// Runs that were sent a message again.
     pub runs: usize,
+    /// Ended runs whose texts were past retention, or which were looked at again.
+    pub pruned: usize,
     /// Items that could not be dealt with; they stay due.
     pub failed: usize,
 }
@@ -36,14 +40,8 @@ impl Engine {
         // Names the tick in deduplication ids: what was sent before and got lost is sent again.
         let tick = format!("t{}", now.micros());
         let mut report = Report::default();
-        for work in self.table.due_sessions(now, PER_SHARD).await? {
-            let sent = match self.table.session_state(&work.uid).await? {
-                Some(state) => {
-                    self.wake(&work.workspace, &work.session, &work.uid, state.last_seq, Some(&tick))
-                        .await
-                }
-                None => Ok(()),
-            };
+        for (workspace, work) in self.table.due_sessions(now, PER_SHARD).await? {
+            let sent = self.wake_again(&workspace, &work, &tick).await;
             report.count(sent, |report| &mut report.sessions);
         }
         for representation in self.table.due_representations(DueKind::Timer, now, PER_SHARD).await? {
@@ -60,19 +58,39 @@ impl Engine {
             report.count(looked, |report| &mut report.representations);
         }
         for run in self.table.due_runs(now, PER_SHARD).await? {
+            // The index may lag behind a lease that was renewed.
+            if run.lease_until.is_some_and(|until| until > now) {
+                continue;
+            }
             let sent = self.nudge(&run, &tick).await;
             report.count(sent, |report| &mut report.runs);
+        }
+        for run in self.table.due_prunings(now, PER_SHARD).await? {
+            let pruned = self.table.prune_run(&run, now).await.map_err(Into::into);
+            report.count(pruned, |report| &mut report.pruned);
         }
         if report != Report::default() {
             tracing::info!(
                 sessions = report.sessions,
                 representations = report.representations,
                 runs = report.runs,
+                pruned = report.pruned,
                 failed = report.failed,
                 "reconciled"
             );
         }
         Ok(report)
+    }
+
+    /// Wakes ingest for a session once more, and looks again a tick later: the next in line gets its turn.
+    async fn wake_again(&self, workspace: &WorkspaceUid, work: &SessionWork, tick: &str) -> Result<()> {
+        let Some(state) = self.table.session_state(&work.uid).await?.filter(|state| state.alive) else {
+            return Ok(self.table.forget_session(workspace, &work.uid).await?);
+        };
+        self.wake(&work.workspace, &work.session, &work.uid, state.last_seq, Some(tick))
+            .await?;
+        let next = self.now() + self.config.reconcile_every;
+        Ok(self.table.postpone_session(workspace, &work.uid, next).await?)
     }
 
     /// Sees whether dreams are on again, and comes back later if not.

@@ -176,7 +176,10 @@ impl HttpConnector for Faulty {
                     let reasons: Vec<_> = (0..items)
                         .map(|place| json!({"Code": if place == 0 { "TransactionConflict" } else { "None" }}))
                         .collect();
-                    Ok(refusal("TransactionCanceledException", &json!({ "CancellationReasons": reasons })))
+                    Ok(refusal(
+                        "TransactionCanceledException",
+                        &json!({ "CancellationReasons": reasons }),
+                    ))
                 }
                 Fault::Throttle => Ok(refusal("ProvisionedThroughputExceededException", &json!({}))),
                 Fault::Unprocessed => {
@@ -383,6 +386,8 @@ fn plain(value: aws_sdk_dynamodb::types::AttributeValue) -> Value {
 
 /// Attributes that say when, or by which attempt, something was written.
 const VOLATILE: &[&str] = &[
+    "version",
+    "takeovers",
     "fence",
     "revision",
     "lease_until",

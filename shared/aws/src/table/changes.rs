@@ -3,16 +3,16 @@
 //! A step of the toolbox becomes: the run's next state under its fence, each change, each change's row, the count of
 //! live conclusions, and a check that the sources that stay are still there.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use reverie_core::conclusion::Conclusion;
 use reverie_core::id::ConclusionId;
 use reverie_core::run::{Change, DreamType, RemovalReason, Strength};
 use reverie_core::time::Time;
-use reverie_core::toolbox::Step;
+use reverie_core::toolbox::{Desk, Step, tombstone};
 
 use super::conclusions::{self, Grave};
-use super::runs::{Progress, Row, Run, put_row, update};
+use super::runs::{Progress, Row, Run, expiry, put_row, update};
 use super::{Key, Result, TRANSACTION_ITEMS, Table, TableError, Write, representations};
 
 /// How a step went.
@@ -27,13 +27,14 @@ pub enum Committed {
 }
 
 impl Table {
-    /// Commits one step. `card_revision` is that of the card the step was planned on, 0 for none. A dry run records the
-    /// changes and makes none.
+    /// Commits one step. `desk` is what it was planned on, `card_revision` that of its card, 0 for none. A dry run records
+    /// the changes and makes none.
     pub async fn commit_step(
         &self,
         before: &Run,
         after: &Run,
         step: &Step,
+        desk: &Desk,
         card_revision: u64,
         now: Time,
     ) -> Result<Committed> {
@@ -42,10 +43,13 @@ impl Table {
         if !dry {
             writes.extend(effects(before, step, card_revision, now)?);
         }
-        for (place, change) in step.changes.iter().enumerate() {
-            writes.push(put_row(&before.id, before.progress, place, &row(change, dry))?);
+        if before.is_recorded() {
+            for (place, change) in step.changes.iter().enumerate() {
+                writes.push(put_row(before, place, &row(change, dry))?);
+            }
         }
         if !dry && before.dream_type != DreamType::Undo {
+            writes.extend(unerased(before, step, desk));
             let room = TRANSACTION_ITEMS.saturating_sub(writes.len());
             writes.extend(
                 surviving_sources(step)
@@ -96,7 +100,11 @@ fn effects(run: &Run, step: &Step, card_revision: u64, now: Time) -> Result<Vec<
                     run: run.id.clone(),
                     removed_at: now,
                 };
-                writes.extend(conclusions::bury(&grave)?);
+                if run.is_recorded() {
+                    writes.extend(conclusions::bury(&grave, expiry(run))?);
+                } else {
+                    writes.push(conclusions::discard(&conclusion.id));
+                }
                 if let (RemovalReason::Duplicate, Some(holder)) = (reason, replaced_by)
                     && conclusions::is_guarded(conclusion)
                 {
@@ -152,6 +160,21 @@ fn row(change: &Change, dry: bool) -> Row {
             after: after.clone(),
         },
     }
+}
+
+/// That no text of what the step creates was erased since the desk was read.
+fn unerased(run: &Run, step: &Step, desk: &Desk) -> Vec<Write> {
+    let mut checks: BTreeMap<String, Write> = BTreeMap::new();
+    for change in &step.changes {
+        if let Change::Created { conclusion } = change {
+            let stone = tombstone(run.workspace_uid.as_str(), &conclusion.content);
+            if !desk.tombstones.contains_key(&stone) {
+                let check = conclusions::not_erased(&run.representation(), &run.workspace_uid, &conclusion.content);
+                checks.insert(stone, check);
+            }
+        }
+    }
+    checks.into_values().collect()
 }
 
 /// The sources of what the step creates that the step itself neither creates nor touches.

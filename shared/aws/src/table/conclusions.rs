@@ -13,6 +13,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use reverie_core::conclusion::{Conclusion, Level, Origin};
 use reverie_core::id::{ConclusionId, RepresentationId, RunId, WorkspaceUid, digest};
 use reverie_core::run::{RemovalReason, Standing, Strength};
@@ -118,18 +119,30 @@ pub(crate) fn strengthen(id: &ConclusionId, before: &Strength, after: &Strength)
     Ok(Write::update(live(id), clauses).when(Condition::All(unchanged)))
 }
 
-/// Moves a live conclusion into its grave.
-pub(crate) fn bury(grave_: &Grave) -> Result<[Write; 2]> {
-    let id = &grave_.conclusion.id;
-    Ok([
-        Write::delete(live(id)).if_there(),
-        Write::put(to_item(&grave(id), "grave", grave_)?),
-    ])
+/// Removes a live conclusion and leaves no text behind.
+pub(crate) fn discard(id: &ConclusionId) -> Write {
+    Write::delete(live(id)).if_there()
 }
 
-/// Takes a conclusion out of its grave, which must be followed by [`create`].
+/// Moves a live conclusion into its grave, which expires when its run's texts do.
+pub(crate) fn bury(grave_: &Grave, expiry: Option<(String, AttributeValue)>) -> Result<[Write; 2]> {
+    let id = &grave_.conclusion.id;
+    let mut item = to_item(&grave(id), "grave", grave_)?;
+    item.extend(expiry);
+    Ok([discard(id), Write::put(item)])
+}
+
+/// Takes a conclusion out of its grave, which must still be there: it may have been erased. Followed by [`create`].
 pub(crate) fn exhume(id: &ConclusionId) -> Write {
-    Write::delete(grave(id))
+    Write::delete(grave(id)).if_there()
+}
+
+/// A condition that a text was not erased.
+pub(crate) fn not_erased(representation: &RepresentationId, workspace: &WorkspaceUid, text: &str) -> Write {
+    Write::check(
+        tombstone_key(representation, workspace, text),
+        Condition::Absent(key::PK),
+    )
 }
 
 /// A condition that a conclusion is still there.
@@ -206,6 +219,18 @@ impl Table {
             .collect())
     }
 
+    /// Deletes of those conclusions' graves that a run dug.
+    pub(crate) async fn graves_of(&self, run: &RunId, ids: &[ConclusionId]) -> Result<Vec<Write>> {
+        let items = self.get_many(ids.iter().map(grave)).await?;
+        let mut deletes = Vec::new();
+        for (key, item) in items {
+            if from_item::<Grave>(item)?.run == *run {
+                deletes.push(Write::delete(key).when(Condition::Equals("run", s(run.as_str()))));
+            }
+        }
+        Ok(deletes)
+    }
+
     /// How each conclusion stands now: live, removed by a dream, or unavailable.
     pub async fn standings(&self, ids: &[ConclusionId]) -> Result<HashMap<ConclusionId, Standing>> {
         let items = self.get_many(ids.iter().flat_map(|id| [live(id), grave(id)])).await?;
@@ -258,14 +283,22 @@ impl Table {
                 (None, None) => return Ok(false),
             };
             let stone = tombstone_key(&representation, workspace, &conclusion.content);
-            let mut writes = vec![
-                Write::put(to_item(&stone, "tombstone", &Tombstone { at: now })?),
-                Write::delete(grave(id)),
-                Write::delete(own_guard(&conclusion)),
-            ];
+            let mut writes = vec![Write::put(to_item(&stone, "tombstone", &Tombstone { at: now })?)];
+            // Where it is must be where it was found: a dream or an undo may be moving it.
             if was_live {
                 writes.push(Write::delete(live(id)).if_there());
+                writes.push(Write::delete(grave(id)));
                 writes.push(representations::count(&representation, -1));
+            } else {
+                writes.push(Write::delete(grave(id)).if_there());
+            }
+            let guard = own_guard(&conclusion);
+            let holder = self
+                .get(&guard)
+                .await?
+                .and_then(|item| item.get("holder")?.as_s().ok().cloned());
+            if holder.as_deref() == Some(id.as_str()) {
+                writes.push(Write::delete(guard).when(Condition::Equals("holder", s(id.as_str()))));
             }
             if let Some(card) = self.card(&representation).await? {
                 let (entries, changed) = without(&card.entries, id);

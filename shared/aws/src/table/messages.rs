@@ -92,6 +92,16 @@ pub(crate) fn cursor(session: &SessionUid) -> Key {
     Key::new(collection(session), "CUR")
 }
 
+/// That the cursor has come to the message before `first`, and not farther.
+fn stands_before(first: Seq) -> Condition {
+    let before = Seq(first.0.saturating_sub(1));
+    if before == Seq(0) {
+        Condition::Any(vec![Condition::Absent(key::PK), Condition::Equals("seq", n(0))])
+    } else {
+        Condition::Equals("seq", n(before))
+    }
+}
+
 fn answer(session: &SessionUid, first: Seq, part: usize) -> Key {
     Key::new(collection(session), format!("A#{:020}#{part:04}", first.0))
 }
@@ -297,10 +307,21 @@ impl Table {
             };
             writes.push(work::put_session(&workspace.uid, &row)?);
         }
-        for (peer, activity) in activity {
-            writes.push(activity::put(&workspace.uid, peer, activity)?);
+        let mut notes = activity
+            .iter()
+            .map(|(peer, activity)| activity::put(&workspace.uid, peer, activity))
+            .collect::<Result<Vec<_>>>()?;
+        // A hundred senders are more than one transaction takes; what does not fit is written after it.
+        let room = super::TRANSACTION_ITEMS.saturating_sub(writes.len());
+        let rest = notes.split_off(notes.len().min(room));
+        writes.extend(notes);
+        self.transact(&writes).await?;
+        if !rest.is_empty()
+            && let Err(error) = self.transact(&rest).await
+        {
+            tracing::warn!(session.uid = %session.uid, error = &error as &dyn std::error::Error, "some activity was not noted");
         }
-        self.transact(&writes).await
+        Ok(())
     }
 
     /// The session's state; `None` when the session is gone.
@@ -308,8 +329,7 @@ impl Table {
         self.get_as(&sessions::state(session)).await
     }
 
-    /// The messages from `first` to `last`, in order, with edited metadata laid over; at most about `bytes` of them,
-    /// at least one block.
+    /// The messages from `first` to `last`, in order, with edited metadata laid over.
     pub async fn messages(&self, session: &SessionUid, first: Seq, last: Seq) -> Result<Vec<Message>> {
         if first > last {
             return Ok(Vec::new());
@@ -394,7 +414,7 @@ impl Table {
         Ok(Some(answer))
     }
 
-    /// Stores a batch's answer, unless there is one. Longer answers lie in several items, written in one transaction.
+    /// Stores a batch's answer, unless there is one or the batch is applied already. Longer answers lie in several items, written in one transaction.
     pub async fn store_answer(&self, session: &SessionUid, answer_: &Answer) -> Result<()> {
         /// Statements per item: a batch has about 1,024 tokens, so one item is the rule.
         const PART: usize = 500;
@@ -411,6 +431,8 @@ impl Table {
                 &part,
             )?));
         }
+        // A slow delivery must not store it again once it is applied and forgotten.
+        writes.push(Write::check(cursor(session), stands_before(answer_.first)));
         match self.transact(&writes).await {
             Err(TableError::Condition(_)) => Ok(()),
             other => other,
@@ -419,12 +441,7 @@ impl Table {
 
     /// Moves the cursor over an applied batch and forgets its answer. A cursor that has moved already is left.
     pub async fn advance_cursor(&self, session: &SessionUid, answer_: &Answer) -> Result<()> {
-        let before = Seq(answer_.first.0.saturating_sub(1));
-        let unmoved = if before == Seq(0) {
-            Condition::Any(vec![Condition::Absent(key::PK), Condition::Equals("seq", n(0))])
-        } else {
-            Condition::Equals("seq", n(before))
-        };
+        let unmoved = stands_before(answer_.first);
         let moved = Cursor {
             seq: answer_.last,
             failures: 0,

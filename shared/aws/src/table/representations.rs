@@ -118,6 +118,8 @@ pub enum RunWrite {
         /// As it shall be.
         after: Run,
     },
+    /// The end of a run that records nothing: its item goes, under the fence and the status that were read.
+    Remove(Run),
     /// The stored answers of a run that ends.
     Forget(Checkpoints),
 }
@@ -126,6 +128,12 @@ impl RunWrite {
     fn writes(&self) -> Result<Vec<Write>> {
         let (run, write) = match self {
             Self::Forget(Checkpoints(keys)) => return Ok(keys.iter().cloned().map(Write::delete).collect()),
+            Self::Remove(run) => {
+                return Ok(vec![
+                    runs::remove(run),
+                    Write::delete(work::dream(&run.workspace_uid, &run.id)),
+                ]);
+            }
             Self::Create(run) => (run, runs::create(run)?),
             Self::Update { before, after } => (after, runs::update(before, after)?),
         };
@@ -222,15 +230,6 @@ impl Table {
         now: Time,
     ) -> Result<()> {
         let mut writes = vec![save(read, next, 0, now)?];
-        for run in runs {
-            writes.extend(run.writes()?);
-        }
-        self.transact(&writes).await
-    }
-
-    /// Writes runs on their own: those that change nothing of the machine's state.
-    pub async fn save_runs(&self, runs: &[RunWrite]) -> Result<()> {
-        let mut writes = Vec::new();
         for run in runs {
             writes.extend(run.writes()?);
         }

@@ -9,6 +9,7 @@
 //! Every transaction of a run updates the run's item under its fence and status, so that a paused, duplicated or revived
 //! executor, and one whose run was cancelled, can do no harm. Places sort in the order of the changes.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use reverie_core::conclusion::{CardEntry, Conclusion, Level, SessionRef};
@@ -18,13 +19,16 @@ use reverie_core::time::Time;
 use serde::{Deserialize, Serialize};
 
 use super::due::{DueKind, due_key};
-use super::expression::{Condition, n, s};
+use super::expression::{Clause, Condition, n, s};
 use super::messages::{packed, unpacked};
 use super::representations::partition;
-use super::{Key, Query, Result, Table, TableError, Write, from_item, to_item, with_due};
+use super::{Key, Query, Result, Table, TableError, Write, from_item, to_item, to_value, with_due};
+use aws_sdk_dynamodb::types::AttributeValue;
 
 /// How long a claim holds without renewal.
 pub const LEASE: Duration = Duration::from_mins(2);
+/// How often a pruned run is looked at, whether anything of it is left.
+const LOOK_AT_PRUNED: Duration = Duration::from_hours(24);
 /// How many stored answers the transaction that ends a run may forget, beside its other writes.
 const CHECKPOINTS_AT_ONCE: usize = 80;
 /// How long a pending run may wait before the reconciler sends its message again.
@@ -76,14 +80,29 @@ pub struct Run {
     pub reinforced_count: u32,
     /// Whether it changed the card.
     pub peer_card_updated: bool,
-    /// When its texts went.
+    /// When the texts of its record are past retention; known once it has ended.
+    #[serde(default)]
+    pub prune_at: Option<Time>,
+    /// When they went.
     pub pruned_at: Option<Time>,
+    /// When a pruned run is looked at again, whether anything of it is left.
+    #[serde(default)]
+    pub look_at: Option<Time>,
+    /// The conclusions it created that were left when its texts went.
+    #[serde(default)]
+    pub kept: Vec<ConclusionId>,
+    /// Until when DynamoDB keeps those texts at the longest; `None`: nothing is recorded, and the run goes when it ends.
+    #[serde(default)]
+    pub texts_until: Option<Time>,
     /// What its reasoner consumed.
     pub usage: Usage,
     /// What went wrong, per phase, and notes such as an exhausted budget.
     pub errors: Vec<String>,
     /// Phases that failed.
     pub failed_phases: Vec<Phase>,
+    /// Whether a card refresh starts from nothing instead of from the card as it stands.
+    #[serde(default)]
+    pub rebuild: bool,
     /// The run that it takes back.
     pub undo_of: Option<RunId>,
     /// The run that took it back.
@@ -94,6 +113,12 @@ pub struct Run {
     pub session: Option<SessionRef>,
     /// Raised by every takeover.
     pub fence: u64,
+    /// Raised by every write: who read version n writes n + 1 or nothing.
+    #[serde(default)]
+    pub version: u64,
+    /// Takeovers since the last progress.
+    #[serde(default)]
+    pub takeovers: u32,
     /// Until when the executor holds it.
     pub lease_until: Option<Time>,
     /// What is committed.
@@ -110,6 +135,17 @@ impl Run {
     /// Its representation.
     pub fn representation(&self) -> RepresentationId {
         self.id.representation()
+    }
+
+    /// Whether it records what it changes.
+    pub fn is_recorded(&self) -> bool {
+        self.texts_until.is_some()
+    }
+
+    /// When the texts of its record went, or should have: what was removed and the card are then gone for every reader,
+    /// whether the reconciler has come by or not.
+    pub fn pruned(&self, now: Time) -> Option<Time> {
+        self.pruned_at.or(self.prune_at.filter(|at| *at <= now))
     }
 }
 
@@ -179,9 +215,19 @@ fn row_key(run: &RunId, progress: Progress, place: usize) -> Key {
     Key::new(record(run), format!("R#{turn:04}#{operation:06}#{step:04}#{place:04}"))
 }
 
-/// Records a change at its place; repeating it changes nothing.
-pub(crate) fn put_row(run: &RunId, progress: Progress, place: usize, row: &Row) -> Result<Write> {
-    Ok(Write::put(to_item(&row_key(run, progress, place), "change", row)?))
+/// Records a change at its place; repeating it changes nothing. Rows that hold text, or say what a text was, expire.
+pub(crate) fn put_row(run: &Run, place: usize, row: &Row) -> Result<Write> {
+    let mut item = to_item(&row_key(&run.id, run.progress, place), "change", row)?;
+    if !matches!(row, Row::Created { planned: None, .. }) {
+        item.extend(expiry(run));
+    }
+    Ok(Write::put(item))
+}
+
+/// The time to live of a run's texts: the last resort, days after the reconciler should have removed them.
+pub(crate) fn expiry(run: &Run) -> Option<(String, AttributeValue)> {
+    run.texts_until
+        .map(|until| (super::schema::key::TTL.to_owned(), n(until.seconds())))
 }
 
 fn item(run: &Run) -> Result<super::Item> {
@@ -189,7 +235,13 @@ fn item(run: &Run) -> Result<super::Item> {
     let due = match run.status {
         Status::Pending => Some(run.created_at + PENDING_PATIENCE),
         Status::Running => run.lease_until,
-        Status::Completed | Status::Failed | Status::Cancelled => None,
+        Status::Completed | Status::Failed | Status::Cancelled => {
+            let at = run.look_at.or(run.prune_at);
+            return Ok(match at {
+                Some(at) => with_due(item, &due_key(DueKind::Prune, run.id.as_str(), at)),
+                None => item,
+            });
+        }
     };
     Ok(match due {
         Some(at) => with_due(item, &due_key(DueKind::Run, run.id.as_str(), at)),
@@ -202,13 +254,26 @@ pub(crate) fn create(run: &Run) -> Result<Write> {
     Ok(Write::put(item(run)?).if_absent())
 }
 
-/// The run's next state, provided that fence and status are what they were when it was read.
-pub(crate) fn update(before: &Run, after: &Run) -> Result<Write> {
-    let held = Condition::All(vec![
+/// Forgets a run that ends without a record, provided that fence and status are what they were when it was read.
+pub(crate) fn remove(before: &Run) -> Write {
+    Write::delete(run_key(&before.id)).when(held(before))
+}
+
+fn held(before: &Run) -> Condition {
+    Condition::All(vec![
         Condition::Equals("fence", n(before.fence)),
         Condition::Equals("status", s(before.status.as_str())),
-    ]);
-    Ok(Write::put(item(after)?).when(held))
+        Condition::Equals("version", n(before.version)),
+    ])
+}
+
+/// The run's next state, provided that fence and status are what they were when it was read.
+pub(crate) fn update(before: &Run, after: &Run) -> Result<Write> {
+    let after = Run {
+        version: before.version + 1,
+        ..after.clone()
+    };
+    Ok(Write::put(item(&after)?).when(held(before)))
 }
 
 impl Table {
@@ -235,10 +300,11 @@ impl Table {
             .collect()
     }
 
-    /// Takes a run whose lease has run out, or holds on to one: raises the fence on a takeover.
+    /// Takes a run over whose lease has run out. `None` when it has not, or somebody else was faster.
     pub async fn take_over(&self, run: &Run, now: Time) -> Result<Option<Run>> {
         let mut taken = run.clone();
         taken.fence += 1;
+        taken.takeovers += 1;
         taken.lease_until = Some(now + LEASE);
         self.update_run(run, &taken).await
     }
@@ -246,7 +312,10 @@ impl Table {
     /// Writes a run's next state on its own; `None` when somebody else has it, or it has ended.
     pub async fn update_run(&self, before: &Run, after: &Run) -> Result<Option<Run>> {
         match self.transact(&[update(before, after)?]).await {
-            Ok(()) => Ok(Some(after.clone())),
+            Ok(()) => Ok(Some(Run {
+                version: before.version + 1,
+                ..after.clone()
+            })),
             Err(TableError::Condition(_)) => Ok(None),
             Err(error) => Err(error),
         }
@@ -268,8 +337,8 @@ impl Table {
         Ok(Some(answer))
     }
 
-    /// Stores a turn's answer under the run's fence, before its first effect. Long answers lie in several items,
-    /// appended, never rewritten; the last part is written with the run's item, and only it makes the answer whole.
+    /// Stores a turn's answer under the run's fence, before its first effect. Long answers lie in several items, written
+    /// in one transaction with the run's.
     pub async fn store_checkpoint<T: Serialize + Sync>(
         &self,
         before: &Run,
@@ -292,7 +361,10 @@ impl Table {
         }
         writes.push(update(before, after)?);
         match self.transact(&writes).await {
-            Ok(()) => Ok(Some(after.clone())),
+            Ok(()) => Ok(Some(Run {
+                version: before.version + 1,
+                ..after.clone()
+            })),
             Err(TableError::Condition(_)) => Ok(None),
             Err(error) => Err(error),
         }
@@ -329,15 +401,102 @@ impl Table {
                 if old.as_ref().is_some_and(|(_, changed)| *changed)
                     || new.as_ref().is_some_and(|(_, changed)| *changed)
                 {
-                    let row = Row::Card {
-                        before: old.map(|(entries, _)| entries),
-                        after: new.map(|(entries, _)| entries),
-                    };
-                    self.transact(&[Write::put(to_item(&key, "change", &row)?)]).await?;
+                    let card = |card: Option<(Vec<CardEntry>, bool)>| to_value(&card.map(|(entries, _)| entries));
+                    let clauses = vec![Clause::Set("before", card(old)?), Clause::Set("after", card(new)?)];
+                    match self.transact(&[Write::update(key, clauses).if_there()]).await {
+                        // Pruned meanwhile.
+                        Ok(()) | Err(TableError::Condition(_)) => {}
+                        Err(error) => return Err(error),
+                    }
                 }
             }
         }
         Ok(())
+    }
+
+    /// The runs among `ids` that exist.
+    pub async fn runs_by_id(&self, ids: impl IntoIterator<Item = &RunId>) -> Result<HashMap<RunId, Run>> {
+        let items = self.get_many(ids.into_iter().map(run_key)).await?;
+        items
+            .into_values()
+            .map(|item| from_item::<Run>(item).map(|run| (run.id.clone(), run)))
+            .collect()
+    }
+
+    /// Removes what is past retention: the texts of what the run removed, the rows that say so, the card; then the run
+    /// itself, when nothing that it created is left. May stop anywhere and be done again.
+    pub async fn prune_run(&self, run: &Run, now: Time) -> Result<()> {
+        let items = self.query(Query::of(record(&run.id)).prefix("R#")).await?;
+        let mut created = Vec::new();
+        let mut removed = Vec::new();
+        let mut rows = Vec::new();
+        for item in items {
+            let key = Key::of(&item);
+            match from_item(item)? {
+                Row::Created { id, planned: None, .. } => created.push((key, id)),
+                Row::Removed { id, .. } => {
+                    removed.push(id);
+                    rows.push(key);
+                }
+                _ => rows.push(key),
+            }
+        }
+        let ids: Vec<ConclusionId> = created.iter().map(|(_, id)| id.clone()).collect();
+        let live = self.conclusions_by_id(&ids).await?;
+        rows.extend(
+            created
+                .iter()
+                .filter(|(_, id)| !live.contains_key(id))
+                .map(|(key, _)| key.clone()),
+        );
+        let mut deletes = self.graves_of(&run.id, &removed).await?;
+        deletes.extend(rows.into_iter().map(Write::delete));
+        for chunk in deletes.chunks(super::TRANSACTION_ITEMS) {
+            match self.transact(chunk).await {
+                Ok(()) => {}
+                // A grave has become another run's: one by one, and that one not.
+                Err(TableError::Condition(_)) => {
+                    for delete in chunk {
+                        match self.transact(std::slice::from_ref(delete)).await {
+                            Ok(()) | Err(TableError::Condition(_)) => {}
+                            Err(error) => return Err(error),
+                        }
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let mut kept: Vec<ConclusionId> = created
+            .into_iter()
+            .map(|(_, id)| id)
+            .filter(|id| live.contains_key(id))
+            .collect();
+        kept.dedup();
+        let last = if kept.is_empty() {
+            remove(run)
+        } else {
+            let pruned_at = run.pruned(now).or(Some(now));
+            {
+                let look_at = Some(now + LOOK_AT_PRUNED);
+                let pruned = Run {
+                    pruned_at,
+                    look_at,
+                    kept,
+                    ..run.clone()
+                };
+                update(run, &pruned)?
+            }
+        };
+        match self.transact(&[last]).await {
+            Ok(()) | Err(TableError::Condition(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Ended runs whose texts are past retention, or which were pruned and may have nothing left.
+    pub async fn due_prunings(&self, now: Time, per_shard: usize) -> Result<Vec<Run>> {
+        let keys = self.due(DueKind::Prune, now, per_shard).await?;
+        self.get_many(keys).await?.into_values().map(from_item).collect()
     }
 
     /// Runs whose executor is gone, or whose message got lost.

@@ -1,7 +1,7 @@
 //! Units: the pieces in which conclusions are written, each one transaction: an answer's statements for one
 //! representation, or what a client states through the API.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use reverie_core::conclusion::{Conclusion, Level};
@@ -11,8 +11,9 @@ use reverie_core::run::Strength;
 use reverie_core::time::Time;
 
 use super::conclusions::{self, Tombstone, guard, tombstone_key};
-use super::expression::{Condition, s};
+use super::expression::{Condition, n, s};
 use super::representations::{self, Representation};
+use super::schema::key;
 use super::workspaces::{self, Workspace};
 use super::{Result, Table, Write, from_item, messages, sessions};
 
@@ -50,7 +51,7 @@ pub struct Known {
 /// One unit to write.
 #[derive(Debug)]
 pub struct Unit<'a> {
-    /// The workspace, which must still be there under its uid.
+    /// The workspace; where the unit comes from no session, it must still be there under its uid.
     pub workspace: &'a Workspace,
     /// The representation as it was read.
     pub representation: &'a Representation,
@@ -58,6 +59,8 @@ pub struct Unit<'a> {
     pub next: &'a State,
     /// New conclusions.
     pub created: &'a [Conclusion],
+    /// When the texts of new conclusions were erased, as far as known; messages that came later lift that.
+    pub erased: &'a HashMap<ConclusionId, Time>,
     /// Conclusions derived once more.
     pub reinforced: &'a [(ConclusionId, Strength, Strength)],
     /// Where it comes from, when it comes from messages: the session must still be alive, and the unit is marked.
@@ -122,17 +125,16 @@ impl Table {
     /// Writes a unit. What it creates lifts the tombstones of its texts.
     pub async fn apply_unit(&self, unit: &Unit<'_>, now: Time) -> Result<Applied> {
         let live = i64::try_from(unit.created.len()).unwrap_or(i64::MAX);
-        let mut writes = vec![
-            representations::save(unit.representation, unit.next, live, now)?,
-            Write::check(
-                workspaces::head(&unit.workspace.name),
-                Condition::Equals("uid", s(unit.workspace.uid.as_str())),
-            ),
-        ];
+        let mut writes = vec![representations::save(unit.representation, unit.next, live, now)?];
         if let Some(source) = unit.source {
+            // No workspace is deleted while it has a session that is alive, so the session says enough; its head would be
+            // an item on which all of a workspace's ingest meets.
             writes.push(messages::mark(source.session, source.first, source.unit, now));
             let alive = Condition::Equals("alive", AttributeValue::Bool(true));
             writes.push(Write::check(sessions::state(source.session), alive));
+        } else {
+            let same = Condition::Equals("uid", s(unit.workspace.uid.as_str()));
+            writes.push(Write::check(workspaces::head(&unit.workspace.name), same));
         }
         for conclusion in unit.created {
             writes.push(conclusions::create(conclusion)?);
@@ -140,25 +142,31 @@ impl Table {
                 writes.push(conclusions::put_guard(conclusion, &conclusion.id));
             }
         }
-        let mut stones: Vec<_> = unit
-            .created
-            .iter()
-            .map(|conclusion| tombstone_key(&unit.representation.id, &unit.workspace.uid, &conclusion.content))
-            .collect();
-        stones.sort_by(|a, b| a.sk.cmp(&b.sk));
-        stones.dedup();
-        writes.extend(stones.into_iter().map(Write::delete));
+        let mut stones: BTreeMap<String, Write> = BTreeMap::new();
+        for conclusion in unit.created {
+            let stone = tombstone_key(&unit.representation.id, &unit.workspace.uid, &conclusion.content);
+            let sk = stone.sk.clone();
+            let lift = Write::delete(stone);
+            // An erasure since the texts were looked up must not be overrun by messages that came before it. What a
+            // client states anew always stands.
+            let lift = match (unit.source, unit.erased.get(&conclusion.id)) {
+                (None, _) => lift,
+                (Some(_), Some(at)) => lift.when(Condition::Equals("at", n(at.micros()))),
+                (Some(_), None) => lift.when(Condition::Absent(key::PK)),
+            };
+            stones.insert(sk, lift);
+        }
+        writes.extend(stones.into_values());
         for (id, before, after) in unit.reinforced {
             writes.push(conclusions::strengthen(id, before, after)?);
         }
         match self.transact(&writes).await {
             Ok(()) => Ok(Applied::Now),
-            Err(super::TableError::Condition(places)) => Ok(if unit.source.is_some() && places.contains(&2) {
-                Applied::Before
-            } else if places.contains(&1) || (unit.source.is_some() && places.contains(&3)) {
-                Applied::Gone
-            } else {
-                Applied::Stale
+            Err(super::TableError::Condition(places)) => Ok(match unit.source {
+                Some(_) if places.contains(&1) => Applied::Before,
+                Some(_) if places.contains(&2) => Applied::Gone,
+                None if places.contains(&1) => Applied::Gone,
+                _ => Applied::Stale,
             }),
             Err(error) => Err(error),
         }

@@ -1,6 +1,6 @@
 //! Reading dreams: the list, and everything that one of them changed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use reverie_aws::table::lists::{Page, Paging};
 use reverie_aws::table::representations::Representation;
@@ -95,17 +95,48 @@ impl Engine {
         for id in representations {
             runs.extend(self.table.runs(&id, None).await?);
         }
+        let mut runs = self.without_empty(runs).await?;
         // Ids hold the time at which they were made after the representation's part.
         runs.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
         Ok(paging.of(runs))
     }
 
-    /// Everything that one dream changed; `None` when there is no such run in the workspace.
+    /// Runs as they are to be seen now: past retention they say so, and one of which nothing is left is gone, whether
+    /// the reconciler has come by or not.
+    async fn without_empty(&self, runs: Vec<Run>) -> Result<Vec<Run>> {
+        let now = self.now();
+        let mut seen = Vec::with_capacity(runs.len());
+        for mut run in runs {
+            let Some(at) = run.pruned(now) else {
+                seen.push(run);
+                continue;
+            };
+            let created = if run.pruned_at.is_some() {
+                run.kept.clone()
+            } else {
+                created_by(&self.table.rows(&run.id).await?)
+            };
+            if !self.table.conclusions_by_id(&created).await?.is_empty() {
+                run.pruned_at = Some(at);
+                seen.push(run);
+            }
+        }
+        Ok(seen)
+    }
+
+    /// Everything that one dream changed; `None` when there is no such run in the workspace, or nothing is left of it.
     pub async fn dream(&self, workspace: &Workspace, id: &RunId) -> Result<Option<RunDetail>> {
         let Some(run) = self.run_in(workspace, id).await? else {
             return Ok(None);
         };
-        let rows = self.table.rows(id).await?;
+        let Some(run) = self.without_empty(vec![run]).await?.pop() else {
+            return Ok(None);
+        };
+        let mut rows = self.table.rows(id).await?;
+        if run.pruned_at.is_some() {
+            let live = self.table.conclusions_by_id(&created_by(&rows)).await?;
+            rows.retain(|row| matches!(row, Row::Created { id, .. } if live.contains_key(id)));
+        }
         let ids: Vec<ConclusionId> = rows
             .iter()
             .flat_map(|row| match row {
@@ -114,10 +145,42 @@ impl Engine {
                 Row::Reinforced { .. } | Row::Card { .. } => Vec::new(),
             })
             .collect();
-        let standings = self.table.standings(&ids).await?;
+        let standings = self.standings(&ids).await?;
         let known = self.table.live_or_buried(&ids).await?;
         Ok(Some(resolve(run, rows, &standings, &known)))
     }
+
+    /// How conclusions stand: what a dream past retention removed is unavailable.
+    async fn standings(&self, ids: &[ConclusionId]) -> Result<HashMap<ConclusionId, Standing>> {
+        let now = self.now();
+        let mut standings = self.table.standings(ids).await?;
+        let by: HashSet<RunId> = standings
+            .values()
+            .filter_map(|standing| match standing {
+                Standing::Removed { removed_in_run, .. } => Some(removed_in_run.clone()),
+                Standing::Current { .. } | Standing::Unavailable => None,
+            })
+            .collect();
+        let runs = self.table.runs_by_id(&by).await?;
+        for standing in standings.values_mut() {
+            if let Standing::Removed { removed_in_run, .. } = standing
+                && runs.get(removed_in_run).is_none_or(|run| run.pruned(now).is_some())
+            {
+                *standing = Standing::Unavailable;
+            }
+        }
+        Ok(standings)
+    }
+}
+
+/// The conclusions that rows say were created.
+fn created_by(rows: &[Row]) -> Vec<ConclusionId> {
+    rows.iter()
+        .filter_map(|row| match row {
+            Row::Created { id, .. } => Some(id.clone()),
+            _ => None,
+        })
+        .collect()
 }
 
 fn resolve(

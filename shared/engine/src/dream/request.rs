@@ -1,5 +1,6 @@
 //! What users ask of dreams: run one now, cancel one, take one back.
 
+use reverie_aws::table::TableError;
 use reverie_aws::table::representations::RunWrite;
 use reverie_aws::table::runs::Run;
 use reverie_aws::table::workspaces::Workspace;
@@ -8,7 +9,7 @@ use reverie_core::dreaming::{Effect, Event, Outcome};
 use reverie_core::id::{PeerName, RunId};
 use reverie_core::run::{DreamType, Status, Trigger};
 
-use crate::machine::{Advance, Caller, fresh_run};
+use crate::machine::{ATTEMPTS, Advance, Caller, fresh_run, pause};
 use crate::{Engine, EngineError, Result};
 
 /// An accepted request.
@@ -46,6 +47,9 @@ pub enum NotUndoable {
     /// What it changed is past retention.
     #[error("the record of the run is past retention")]
     Pruned,
+    /// Nothing of it was recorded: dreams do not record, or it never started.
+    #[error("nothing of the run was recorded")]
+    NotRecorded,
     /// A dry run changed nothing.
     #[error("a dry run has nothing to undo")]
     DryRun,
@@ -58,7 +62,7 @@ pub enum NotUndoable {
 }
 
 impl Engine {
-    /// Asks for a dream now. One of the same type that is pending or running already answers it (rule 6).
+    /// Asks for a dream now; a card refresh with `rebuild` starts from no card. One of the same type that is pending or running already answers it (rule 6).
     /// Both peers must exist; the caller has checked.
     pub async fn schedule_dream(
         &self,
@@ -67,6 +71,7 @@ impl Engine {
         observed: &PeerName,
         dream_type: DreamType,
         session: Option<SessionRef>,
+        rebuild: bool,
     ) -> Result<Scheduled> {
         let now = self.now();
         let representation = self
@@ -76,6 +81,7 @@ impl Engine {
         let id = RunId::new(&representation.id, now, &[&self.ids.uid()]);
         let mut run = fresh_run(&representation, &id, dream_type, Trigger::Manual, now);
         run.session = session;
+        run.rebuild = rebuild;
         self.request(run).await
     }
 
@@ -121,34 +127,21 @@ impl Engine {
 
     /// Cancels a pending or running dream at once; what a running one has committed stays, and can be undone.
     pub async fn cancel_dream(&self, workspace: &Workspace, id: &RunId) -> Result<Run, NotCancellable> {
-        loop {
+        for attempt in 0..ATTEMPTS {
+            pause(attempt).await;
             let Some(run) = self.run_in(workspace, id).await? else {
                 return Err(NotCancellable::Unknown);
             };
             let (event, writes) = match run.status {
                 Status::Pending => (Event::CancelPending { run: id.clone() }, Vec::new()),
                 Status::Running => {
-                    let after = Run {
-                        status: Status::Cancelled,
-                        ended_at: Some(self.now()),
-                        lease_until: None,
-                        ..run.clone()
-                    };
                     let event = Event::Ended {
                         run: id.clone(),
                         outcome: Outcome::Cancelled,
                     };
                     let checkpoints = self.table.checkpoints(id).await.map_err(EngineError::from)?;
-                    (
-                        event,
-                        vec![
-                            RunWrite::Update {
-                                before: run.clone(),
-                                after,
-                            },
-                            RunWrite::Forget(checkpoints),
-                        ],
-                    )
+                    let end = self.ended(&run, Status::Cancelled);
+                    (event, vec![end, RunWrite::Forget(checkpoints)])
                 }
                 ended => return Err(NotCancellable::Ended(ended)),
             };
@@ -157,22 +150,32 @@ impl Engine {
                 .await?
             {
                 Advance::Done(_) | Advance::Lost => {
-                    // Somebody may have been faster; what is stored now is the answer.
-                    if let Some(current) = self.run_in(workspace, id).await?
-                        && current.status == Status::Cancelled
-                    {
-                        return Ok(current);
+                    // Somebody may have been faster; what is stored now is the answer. A run without a record is gone.
+                    match self.run_in(workspace, id).await? {
+                        Some(current) if current.status == Status::Cancelled => return Ok(current),
+                        None => {
+                            return Ok(Run {
+                                status: Status::Cancelled,
+                                ..run
+                            });
+                        }
+                        Some(_) => {}
                     }
                 }
                 Advance::Gone => return Err(NotCancellable::Unknown),
             }
         }
+        Err(EngineError::from(TableError::Conflict).into())
     }
 
     /// Asks for a run to be taken back; one that was taken back already is answered with the run that did it.
     pub async fn undo_dream(&self, workspace: &Workspace, id: &RunId) -> Result<RunId, NotUndoable> {
         let Some(target) = self.run_in(workspace, id).await? else {
-            return Err(NotUndoable::Unknown);
+            return Err(if self.config.history {
+                NotUndoable::Unknown
+            } else {
+                NotUndoable::NotRecorded
+            });
         };
         if !target.status.is_final() {
             return Err(NotUndoable::NotEnded(target.status));
@@ -183,10 +186,13 @@ impl Engine {
         if let Some(by) = target.undone_by {
             return Ok(by);
         }
-        if target.pruned_at.is_some() {
+        let now = self.now();
+        if target.pruned(now).is_some() {
             return Err(NotUndoable::Pruned);
         }
-        let now = self.now();
+        if !target.is_recorded() {
+            return Err(NotUndoable::NotRecorded);
+        }
         let Some(representation) = self.representation_in(workspace, &target.representation()).await? else {
             return Err(NotUndoable::Unknown);
         };

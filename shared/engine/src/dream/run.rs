@@ -15,6 +15,7 @@ use reverie_core::id::{ConclusionId, RunId};
 use reverie_core::reasoner::{ReasonerError, ThinkRequest, Thought};
 use reverie_core::run::{Change, DreamType, Phase, Status};
 use reverie_core::settings::Levels;
+use reverie_core::time::Time;
 use reverie_core::toolbox::{Desk, Limits, Place, Rejection, Step, plan};
 use reverie_core::undo;
 
@@ -28,8 +29,21 @@ const ATTEMPTS: u32 = 5;
 /// How often an operation is planned anew because the representation changed under it.
 const REPLANS: u32 = 10;
 
+/// How often the lease is renewed while the reasoner thinks.
+const HEARTBEAT: Duration = Duration::from_secs(40);
+/// How often a run is taken over without any progress before it has failed.
+const TAKEOVERS: u32 = 5;
+/// How often a phase is tried by redelivery, well under the queue's count of receives.
+const QUEUE_ATTEMPTS: u32 = 2;
+/// How long one delivery works on a run before it hands it on: a run may take longer than a function lives.
+const SLICE: Duration = Duration::from_mins(5);
+
 /// Why a run stops before its end.
 enum Stop {
+    /// Its slice is over; a message to go on with it is sent.
+    HandedOver,
+    /// Its reasoner is not available; the message comes back.
+    Waiting(Duration),
     /// It was cancelled, or somebody else has it.
     Lost,
     /// Its reasoner gave no answer.
@@ -52,6 +66,8 @@ struct Executor<'a> {
     desk: Desk,
     card_revision: u64,
     limits: Limits,
+    /// When this delivery began.
+    began: Time,
     /// What the toolbox refused of the last turn, by place: the reasoner may mend it.
     refused: Vec<(usize, Rejection)>,
 }
@@ -74,7 +90,8 @@ impl Engine {
             Err(error) => return Err(self.let_go(&run, error).await),
         };
         match executor.go().await {
-            Ok(()) | Err(Stop::Lost) => Ok(()),
+            Ok(()) | Err(Stop::Lost | Stop::HandedOver) => Ok(()),
+            Err(Stop::Waiting(wait)) => Err(EngineError::Later(wait)),
             Err(Stop::Engine(error)) => Err(self.let_go(&executor.run, error).await),
             Err(Stop::Reasoner(error)) => Err(self.let_go(&executor.run, error.into()).await),
         }
@@ -131,6 +148,7 @@ impl<'a> Executor<'a> {
             desk: Desk::default(),
             card_revision: 0,
             limits,
+            began: engine.now(),
             refused: Vec::new(),
         };
         executor.reload().await?;
@@ -160,6 +178,14 @@ impl<'a> Executor<'a> {
 
     async fn go(&mut self) -> Result<(), Stop> {
         let phases = phases(self.run.dream_type);
+        if self.run.takeovers > TAKEOVERS {
+            // Something here fails whoever tries; the slot must not stay taken for ever.
+            self.run
+                .errors
+                .push(format!("gave up: stopped {TAKEOVERS} times without progress"));
+            self.run.failed_phases = phases.to_vec();
+            return self.finish(phases).await;
+        }
         while let Some(phase) = phases.get(self.run.progress.phase as usize) {
             let over = match phase {
                 Phase::Undo => self.undo().await.map(|()| true),
@@ -183,14 +209,37 @@ impl<'a> Executor<'a> {
                 .push(format!("{}: ended after {TURNS} turns", phase.as_str()));
             return Ok(true);
         }
+        self.hand_over_in_time().await?;
         let thought = self.thought(phase).await?;
         let from = self.run.progress.operation as usize;
         self.refused.clear();
         for operation in thought.operations.iter().skip(from) {
+            self.hand_over_in_time().await?;
             self.carry_out(operation).await?;
             self.run.progress = self.run.progress.next_operation();
         }
         Ok(thought.done)
+    }
+
+    /// Hands the run on when its slice is over: gives the lease back and asks for somebody to go on with it. Should the
+    /// message get lost, the due index has the run.
+    async fn hand_over_in_time(&mut self) -> Result<(), Stop> {
+        let now = self.engine.now();
+        if now.since(self.began) < SLICE {
+            return Ok(());
+        }
+        let after = Run {
+            lease_until: Some(now),
+            ..self.run.clone()
+        };
+        self.run = self
+            .engine
+            .table
+            .update_run(&self.run, &after)
+            .await?
+            .ok_or(Stop::Lost)?;
+        self.engine.send_resume(&self.run, None).await?;
+        Err(Stop::HandedOver)
     }
 
     async fn thought(&mut self, phase: Phase) -> Result<Thought, Stop> {
@@ -203,17 +252,27 @@ impl<'a> Executor<'a> {
             return Ok(stored);
         }
         let conclusions: Vec<_> = self.desk.conclusions().values().cloned().collect();
+        let (observer, observed) = (self.run.observer.clone(), self.run.observed.clone());
+        let card = self.desk.card.clone().filter(|_| !self.run.rebuild);
+        let refused = self.refused.clone();
         let request = ThinkRequest {
             phase,
             turn: self.run.progress.phase_turn,
-            observer: &self.run.observer,
-            observed: &self.run.observed,
+            observer: &observer,
+            observed: &observed,
             conclusions: &conclusions,
-            card: self.desk.card.as_deref(),
+            card: card.as_deref(),
             card_allowed: self.limits.card_allowed,
-            refused: &self.refused,
+            refused: &refused,
         };
-        let thought = self.engine.reasoner.think(request).await.map_err(Stop::Reasoner)?;
+        let thinking = self.engine.reasoner.think(request);
+        tokio::pin!(thinking);
+        let thought = loop {
+            tokio::select! {
+                thought = &mut thinking => break thought.map_err(Stop::Reasoner)?,
+                () = tokio::time::sleep(HEARTBEAT) => self.keep().await?,
+            }
+        };
         let mut after = self.renewed();
         after.usage += thought.usage;
         after.attempts = 0;
@@ -237,6 +296,8 @@ impl<'a> Executor<'a> {
             };
             let steps = match plan(operation, &self.desk, &self.limits, &place) {
                 Ok(steps) => steps,
+                // Planned again after a crash, an operation of which all is done may find nothing left to do it on.
+                Err(_) if self.run.progress.step > 0 => return Ok(()),
                 Err(rejection) => {
                     self.note(&rejection);
                     self.refused.push((self.run.progress.operation as usize, rejection));
@@ -293,7 +354,7 @@ impl<'a> Executor<'a> {
             match self
                 .engine
                 .table
-                .commit_step(&self.run, &after, &step, self.card_revision, now)
+                .commit_step(&self.run, &after, &step, &self.desk, self.card_revision, now)
                 .await?
             {
                 Committed::Done => {
@@ -327,12 +388,29 @@ impl<'a> Executor<'a> {
         Ok(())
     }
 
-    /// The run with its lease renewed.
+    /// The run as it will be stored after progress: its lease renewed.
     fn renewed(&self) -> Run {
         Run {
             lease_until: Some(self.engine.now() + LEASE),
+            version: self.run.version + 1,
+            takeovers: 0,
             ..self.run.clone()
         }
+    }
+
+    /// Renews the lease while nothing is committed.
+    async fn keep(&mut self) -> Result<(), Stop> {
+        let after = Run {
+            lease_until: Some(self.engine.now() + LEASE),
+            ..self.run.clone()
+        };
+        self.run = self
+            .engine
+            .table
+            .update_run(&self.run, &after)
+            .await?
+            .ok_or(Stop::Lost)?;
+        Ok(())
     }
 
     async fn undo(&mut self) -> Result<(), Stop> {
@@ -413,8 +491,11 @@ impl<'a> Executor<'a> {
     /// what it had committed stays.
     async fn reasoner_failed(&mut self, phase: Phase, error: ReasonerError) -> Result<(), Stop> {
         if matches!(error, ReasonerError::Transient(_)) && self.run.attempts + 1 < ATTEMPTS {
+            let attempts = self.run.attempts + 1;
+            let wait = Duration::from_secs(2 << attempts.min(8));
             let after = Run {
-                attempts: self.run.attempts + 1,
+                attempts,
+                lease_until: Some(self.engine.now() + wait),
                 ..self.run.clone()
             };
             self.run = self
@@ -423,9 +504,14 @@ impl<'a> Executor<'a> {
                 .update_run(&self.run, &after)
                 .await?
                 .ok_or(Stop::Lost)?;
-            let wait = Duration::from_secs(1 << self.run.attempts.min(10));
-            tracing::warn!(run.id = %self.run.id, phase = phase.as_str(), attempts = self.run.attempts, "the reasoner is not available; the run waits");
-            return Err(Stop::Engine(EngineError::Later(wait)));
+            tracing::warn!(run.id = %self.run.id, phase = phase.as_str(), attempts, "the reasoner is not available; the run waits");
+            // The first attempts come from the queue; after those the due index brings the run back, so that an outage
+            // fills no dead-letter queue.
+            return Err(if attempts > QUEUE_ATTEMPTS {
+                Stop::HandedOver
+            } else {
+                Stop::Waiting(wait)
+            });
         }
         tracing::warn!(run.id = %self.run.id, phase = phase.as_str(), error = &error as &dyn std::error::Error, "a phase failed");
         self.run.errors.push(format!("{}: {error}", phase.as_str()));
@@ -442,20 +528,9 @@ impl<'a> Executor<'a> {
         } else {
             (Status::Completed, Outcome::Completed)
         };
-        let after = Run {
-            status,
-            ended_at: Some(self.engine.now()),
-            lease_until: None,
-            ..self.run.clone()
-        };
         let checkpoints = self.engine.table.checkpoints(&self.run.id).await?;
-        let mut writes = vec![
-            RunWrite::Update {
-                before: self.run.clone(),
-                after,
-            },
-            RunWrite::Forget(checkpoints),
-        ];
+        let end = self.engine.ended(&self.run, status);
+        let mut writes = vec![end, RunWrite::Forget(checkpoints)];
         if let Some(target) = &self.run.undo_of
             && !failed
             && let Some(before) = self.engine.table.run(target).await?

@@ -61,9 +61,8 @@ async fn schedule(State(app): State<App>, call: Call) -> Result<Response, Error>
     });
     let dry = body.at("dry_run").given();
     let dry = dry.and_then(|node| node.flag(&mut problems)).unwrap_or(false);
-    if let Some(rebuild) = body.at("rebuild").given() {
-        rebuild.flag(&mut problems);
-    }
+    let rebuild = body.at("rebuild").given();
+    let rebuild = rebuild.and_then(|node| node.flag(&mut problems)).unwrap_or(false);
     let dream_type = match (word, dry) {
         (Some("card_refresh"), false) => DreamType::CardRefresh,
         (Some("card_refresh"), true) => {
@@ -92,7 +91,7 @@ async fn schedule(State(app): State<App>, call: Call) -> Result<Response, Error>
     };
     let scheduled = app
         .engine
-        .schedule_dream(&workspace, &observer, &observed, dream_type, session)
+        .schedule_dream(&workspace, &observer, &observed, dream_type, session, rebuild)
         .await?;
     Ok(if dream_type == DreamType::DryRun {
         accepted(&scheduled.run)
@@ -191,6 +190,7 @@ async fn undo(State(app): State<App>, call: Call) -> Result<Response, Error> {
             Err(conflict(detail))
         }
         Err(NotUndoable::Pruned) => Err(conflict(format!("What dream {id} changed is past retention"))),
+        Err(NotUndoable::NotRecorded) => Err(conflict(format!("What dream {id} changed was not recorded"))),
         Err(NotUndoable::DryRun) => Err(conflict(format!("Dream {id} was a dry run and changed nothing"))),
         Err(NotUndoable::Busy(other)) => Err(conflict(format!(
             "Undo {other} of the same representation must end first"
