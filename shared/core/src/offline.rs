@@ -7,16 +7,19 @@
 //! - **Deriving.** English first-person sentences are cut into clauses and put into the third person ("I'm a nurse" →
 //!   "maya is a nurse."), relative dates get the day they mean. Questions, greetings, reactions, hypotheses, hearsay,
 //!   talk about the other, code and log lines are left out; precision comes before recall. It resolves no pronouns across
-//!   sentences, so "I love it" is dropped, and it guesses no gender: later mentions are "they".
+//!   sentences, so "I love it" and "I'm going to make it happen" are dropped, and it guesses no gender: later mentions are "they".
 //! - **Other languages.** There is no grammar for them: a sentence that clearly states something is kept word for word
 //!   as "maya: 我住在北京。", judged by its first-person words, its beginning and its end. Such statements are merged when
 //!   they are equal but for width, spacing, punctuation and a few particles, and can form patterns; they fill no slots
 //!   and no card.
-//! - **Merging.** Two statements say the same when every word but fillers agrees, in order ([`same_fact`]). Paraphrases
-//!   stay apart: telling them from updates takes understanding.
+//! - **Merging.** Two statements say the same when every word but fillers agrees, in order ([`same_fact`]); in a dream an
+//!   adverbial may stand at either end. Paraphrases stay apart: telling them from updates takes understanding.
 //! - **Updating.** Only a table of single-valued facts (home, employer, job, relationship, age, deadlines …) and opposite
 //!   attitudes are superseded, by event time. What cannot be decided becomes a contradiction that names both sides;
 //!   nothing is deleted on doubt.
+//! - **Denials.** "Does not drink coffee" and "drinks coffee every morning", "has never been to Japan" and "went to Japan
+//!   in 2018" are contradictions; only "not anymore" and "no longer" end what was said before.
+//! - **The card** has the slots, family, pets, instruments, languages, origin, aims and the commonest habits.
 //! - **Patterns** count: the same activity, liking or topic on several occasions. Causes and character beyond a small
 //!   table are not inferred.
 
@@ -40,6 +43,7 @@ mod induce;
 mod lexicon;
 mod merge;
 mod person;
+mod profile;
 mod same;
 mod screen;
 mod sentence;

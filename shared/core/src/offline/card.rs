@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::deduce::{Current, View};
 use super::fact::{Slot, with_article};
+use super::profile;
 use super::token::tokens;
 use crate::conclusion::{CardEntry, CardKind, Level};
 use crate::id::ConclusionId;
@@ -27,6 +28,16 @@ const STEMS: &[(CardKind, &str)] = &[
     (CardKind::Relationship, "Status: "),
     (CardKind::Relationship, "Partner: "),
     (CardKind::Relationship, "Has "),
+    (CardKind::Identity, "From "),
+    (CardKind::Identity, "Born in "),
+    (CardKind::Identity, "Grew up in "),
+    (CardKind::Attribute, "Plays the "),
+    (CardKind::Attribute, "Learning "),
+    (CardKind::Attribute, "Often "),
+    (CardKind::Attribute, "Goal: "),
+    (CardKind::Attribute, "Wants to be "),
+    (CardKind::Attribute, "Training to be "),
+    (CardKind::Attribute, "Considers a career in "),
     (CardKind::Attribute, "Diet: "),
     (CardKind::Attribute, "Allergic to "),
     (CardKind::Attribute, "Speaks "),
@@ -146,7 +157,11 @@ fn entries(peer: &str, views: &[View<'_>], stays: &impl Fn(usize) -> bool, curre
             Slot::Job => add(CardKind::Identity, format!("Works as {}", with_article(value)), named),
             Slot::School => add(CardKind::Identity, format!("Studies at {value}"), named),
             Slot::Status => add(CardKind::Relationship, format!("Status: {value}"), named),
-            Slot::Partner => add(CardKind::Relationship, format!("Partner: {value}"), named),
+            Slot::Partner => {
+                let kind = Some(best.fact.about.as_str()).filter(|kind| !kind.is_empty() && *kind != "partner");
+                let kind = kind.map_or(String::new(), |kind| format!(" ({kind})"));
+                add(CardKind::Relationship, format!("Partner: {value}{kind}"), named);
+            }
             Slot::Diet => add(CardKind::Attribute, format!("Diet: {value}"), named),
             _ => {}
         }
@@ -159,8 +174,37 @@ fn entries(peer: &str, views: &[View<'_>], stays: &impl Fn(usize) -> bool, curre
             add(kind, text, vec![view.conclusion.id.clone()]);
         }
     }
+    // "Has a wife" says less than "Partner: Lena", and nothing once they are divorced.
+    let partner = current.contains_key(&Slot::Partner);
+    for (kind, text, places) in profile::entries(peer, views, stays) {
+        let spouse = SPOUSE
+            .iter()
+            .any(|word| text.split(',').next() == Some(format!("Has a {word}").as_str()));
+        let Some(last) = places.last().copied() else { continue };
+        if !(spouse && (partner || is_alone_since(views, current, last))) {
+            let named = places[places.len().saturating_sub(MAX_NAMED)..].iter();
+            add(kind, text, named.map(|at| views[*at].conclusion.id.clone()).collect());
+        }
+    }
+    let named: Vec<String> = found
+        .iter()
+        .filter(|e| e.text.contains(", "))
+        .map(|e| e.text.clone())
+        .collect();
+    found.retain(|e| !named.iter().any(|n| n.starts_with(&format!("{}, ", e.text))));
     found
 }
+
+const SPOUSE: &[&str] = &[
+    "husband",
+    "wife",
+    "girlfriend",
+    "boyfriend",
+    "fiancé",
+    "fiancée",
+    "fiance",
+    "fiancee",
+];
 
 /// Whether the peer is, since the statement at `at` or later, divorced, separated, widowed or single.
 fn is_alone_since(views: &[View<'_>], current: &Current<'_>, at: usize) -> bool {

@@ -45,7 +45,7 @@ pub(super) fn operations(request: &ThinkRequest<'_>) -> Vec<Operation> {
     let peer = request.observed.as_str();
     let views = views(peer, request.conclusions);
     let mut gone = vec![false; views.len()];
-    let mut operations = merge::duplicates(&views, &mut gone);
+    let mut operations = merge::duplicates(peer, &views, &mut gone);
     let mut desk = Desk {
         peer,
         views: &views,
@@ -56,7 +56,7 @@ pub(super) fn operations(request: &ThinkRequest<'_>) -> Vec<Operation> {
     };
     let current = desk.update_slots();
     desk.update_attitudes();
-    desk.conflicts.extend(conflict::denials(&views, &desk.gone, peer));
+    desk.deny(conflict::denials(&views, &desk.gone, peer));
     let Desk { conflicts, gone, .. } = &mut desk;
     conflicts.retain(|(a, b)| !gone[*a] && !gone[*b]);
     operations.append(&mut desk.operations);
@@ -386,6 +386,20 @@ impl<'a> Desk<'a> {
             }
             self.replace_by(earlier, newest, RemovalReason::Contradicted);
             self.conflicts.extend(equal.into_iter().map(|at| (at, newest)));
+        }
+    }
+
+    /// "does not drink coffee anymore" ends an earlier "drinks coffee"; other denials contradict.
+    fn deny(&mut self, pairs: Vec<(usize, usize)>) {
+        for (stated, denial) in pairs {
+            let text = &self.conclusion(denial).content;
+            let ends = text.contains("anymore") || text.contains(" no longer ") || text.contains("any more");
+            if ends && self.event(stated) < self.event(denial) && !self.gone[stated] {
+                self.gone[stated] = true;
+                self.replace_by(vec![stated], denial, RemovalReason::Superseded);
+            } else {
+                self.conflicts.push((stated, denial));
+            }
         }
     }
 

@@ -58,7 +58,8 @@ fn of_message(message: &Message, names: &BTreeSet<String>) -> Vec<String> {
     let peer = message.peer.as_str();
     let mut found: Vec<String> = Vec::new();
     for block in prose(&message.content) {
-        for sentence in sentences(&block) {
+        let cut = sentences(&block);
+        for (place, sentence) in cut.iter().enumerate() {
             let all = tokens(sentence.text);
             if tongue::is_other(sentence.text, &all) {
                 if tongue::is_statement(sentence.text, sentence.end) {
@@ -66,15 +67,82 @@ fn of_message(message: &Message, names: &BTreeSet<String>) -> Vec<String> {
                 }
                 continue;
             }
-            for clause in clauses(&sentence) {
-                if let Some(content) = statement(clause, peer, names) {
-                    found.push(make_absolute(&content, message.created_at));
+            // "Raising twins alone - you're a hero": what is said without a subject may be about the other.
+            let to_other = addresses(sentence.text) || cut.get(place + 1).is_some_and(|next| opens_with_you(next.text));
+            for clause in clauses(sentence) {
+                if let Some(content) = statement(clause, peer, names, to_other) {
+                    for content in atoms(peer, &content) {
+                        found.push(make_absolute(&content, message.created_at));
+                    }
                 }
             }
         }
     }
     found.truncate(MAX_PER_MESSAGE);
     found
+}
+
+/// Whether the sentence speaks to the other.
+fn addresses(text: &str) -> bool {
+    lowered(&tokens(text))
+        .iter()
+        .any(|w| screen::SECOND_PERSON.contains(w) || *w == "thank")
+}
+
+fn opens_with_you(text: &str) -> bool {
+    let found = tokens(text);
+    let words = lowered(&found);
+    let begin = lead(&words, |_| false);
+    words.get(begin).is_some_and(|w| screen::SECOND_PERSON.contains(w))
+}
+
+/// A fact of one value with something more behind "and" or a comma, as statements of their own: what the fact says can
+/// then be superseded without losing the rest. What is not clearly two statements stays one.
+fn atoms(peer: &str, content: &str) -> Vec<String> {
+    let whole = || vec![content.to_owned()];
+    let facts = fact::read(peer, content);
+    if facts.is_empty() || facts.iter().all(|f| f.whole) {
+        return whole();
+    }
+    let found = tokens(content);
+    let words = lowered(&found);
+    for at in 2..found.len() {
+        let joint = match words[at] {
+            "," => 1 + usize::from(matches!(words.get(at + 1), Some(&("and" | "but" | "so")))),
+            "and" | "but" => 1,
+            _ => continue,
+        };
+        let left = finish(&content[..found[at - 1].end()]);
+        let read = fact::read(peer, &left);
+        let same = read.len() == facts.len()
+            && read
+                .iter()
+                .zip(&facts)
+                .all(|(a, b)| a.slot == b.slot && a.norm == b.norm);
+        let Some(rest) = found.get(at + joint).filter(|_| same && read.iter().all(|f| f.whole)) else {
+            continue;
+        };
+        let right = &content[rest.start..];
+        let words = &words[at + joint..];
+        let verb = words
+            .iter()
+            .copied()
+            .find(|w| !super::lexicon::is_adverb(w))
+            .unwrap_or("");
+        let is = words.len() > 1 && left.contains(" is ") && verb.ends_with("ing");
+        let predicate = matches!(
+            verb,
+            "is" | "has" | "was" | "had" | "can" | "can't" | "cannot" | "does" | "did" | "will" | "won't" | "doesn't"
+        );
+        let empty = screen::weight(words) < 2 && words.contains(&"it");
+        return match () {
+            () if empty => vec![left],
+            () if is => vec![left, finish(&format!("{peer} is {right}"))],
+            () if predicate => vec![left, finish(&format!("{peer} {right}"))],
+            () => whole(),
+        };
+    }
+    whole()
 }
 
 fn full_stop(text: &str) -> &'static str {
@@ -86,7 +154,7 @@ fn full_stop(text: &str) -> &'static str {
 }
 
 /// The statement that a clause makes about `peer`, if it makes one.
-fn statement(clause: &str, peer: &str, names: &BTreeSet<String>) -> Option<String> {
+fn statement(clause: &str, peer: &str, names: &BTreeSet<String>, to_other: bool) -> Option<String> {
     let found = tokens(clause);
     let is_name = |word: &str| is_name(word, names);
     let words = lowered(&found);
@@ -99,10 +167,32 @@ fn statement(clause: &str, peer: &str, names: &BTreeSet<String>) -> Option<Strin
     let first = found.get(begin)?;
     let text = &clause[first.start..found.get(end.checked_sub(1)?)?.end()];
     let words = &words[begin..end];
+    // "From now on our standup is at ten": said last, the change is still said.
+    let turned = match words {
+        ["from", "now", "on", rest @ ..]
+            if rest
+                .iter()
+                .take(2)
+                .any(|w| matches!(*w, "my" | "our" | "i" | "i'm" | "the")) =>
+        {
+            let skip = 3 + usize::from(rest.first() == Some(&","));
+            let from = found.get(begin + skip)?.start;
+            Some(format!("{} from now on", &clause[from..found.get(end - 1)?.end()]))
+        }
+        _ => None,
+    };
+    if let Some(turned) = turned {
+        return statement(&turned, peer, names, to_other);
+    }
     if let Some(wanted) = instruction(text, words, peer) {
         return Some(finish(&wanted));
     }
-    let with_subject = elided(text, words);
+    let participle = words.iter().take(2).any(|w| w.ends_with("ing"));
+    let with_subject = if to_other && participle {
+        None
+    } else {
+        elided(text, words)
+    };
     let whole = with_subject.as_deref().unwrap_or(text);
     let whole_tokens = tokens(whole);
     let whole_words = lowered(&whole_tokens);
@@ -151,7 +241,15 @@ fn instruction(text: &str, words: &[&str], peer: &str) -> Option<String> {
             };
             DURABLE.contains(&verb)
         }
-        ["from", "now", "on", ..] => words.len() > 5,
+        ["from", "now", "on", rest @ ..] => {
+            let wish = rest.iter().find(|w| **w != ",");
+            words.len() > 5
+                && wish.is_some_and(|w| {
+                    matches!(*w, "please" | "always" | "never" | "don't" | "do")
+                        || super::verb::is_base(w)
+                        || DURABLE.contains(w)
+                })
+        }
         ["keep", "your", "answers" | "replies" | "responses" | "messages", ..]
         | ["keep", "answers" | "replies" | "responses", ..] => true,
         ["answer" | "reply" | "respond", "in" | "with" | "briefly", ..] => polite == 1,
@@ -236,6 +334,18 @@ fn capitalised(text: &str) -> String {
 fn finish(text: &str) -> String {
     let text: String = text.chars().filter(|c| !is_emoji(*c)).collect();
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let dangling = [
+        ", but overall",
+        ", and then",
+        ", but then",
+        ", though",
+        ", but still",
+        ", and so",
+    ];
+    let text = dangling
+        .iter()
+        .find_map(|tail| text.trim_end_matches('.').strip_suffix(tail))
+        .unwrap_or(&text);
     let text = text.trim_end_matches([',', ';', ':', '-', '–', '—', '.', '!', ' ', '(', '~', '*']);
     format!("{text}.")
 }
@@ -291,24 +401,47 @@ fn clauses<'a>(sentence: &Sentence<'a>) -> Vec<&'a str> {
                     | "do"
                     | "can"
             ) || (sentence.end == '?' && mark));
+        let asks = asks || (sentence.end == '?' && mark && matches!(words[at], "want" | "wanna" | "fancy" | "care"));
         if asks || (sentence.end == '?' && matches!(words[at], "you" | "any" | "right" | "huh")) {
             asked = Some(from);
             break;
         }
         let dash = mark && matches!(words[before - 1], "-" | "–" | "—" | ";") && is_i(words[at]);
-        let stands = stands_alone(&words[left..from]) || (dash && from > left + 1);
-        if (is_i(words[at]) || (matches!(words[at], "my" | "our") && has_verb(&words[at..]))) && stands {
+        // What follows "but if we share them," belongs to the condition.
+        let open = words[left..from]
+            .iter()
+            .rposition(|w| matches!(*w, "and" | "but" | "," | "so"));
+        let condition =
+            open.is_some_and(|open| matches!(words.get(left + open + 1), Some(&("if" | "when" | "because"))));
+        // "They pushed it: the proposal is due on Friday", and not "CS:GO" or "three pets: a dog and two cats".
+        let news = words[from] == ":" && found[at].start > found[from].end() && before - left <= 6;
+        if news && mark && !condition && !words[left..from].iter().any(|w| is_first_person(w)) && has_verb(&words[at..])
+        {
+            cuts.push((from, at, true));
+            continue;
+        }
+        let stands = !condition && (stands_alone(&words[left..from]) || (dash && from > left + 1));
+        // "and now I work": the adverb goes with what follows.
+        let adverb = matches!(words[at], "now" | "currently" | "today" | "nowadays") && is_i(next);
+        if (is_i(words[at]) || adverb || (matches!(words[at], "my" | "our") && has_verb(&words[at..]))) && stands {
             cuts.push((from, at, true));
         } else if stands
             && (matches!(
                 words[at],
-                "here's" | "let's" | "take" | "check" | "look" | "see" | "can't" | "pretty" | "love" | "so"
+                "here's" | "let's" | "take" | "check" | "look" | "see" | "can't" | "pretty" | "love"
             ) && mark
+                || (words[at] == "so" && mark && !is_i(next) && !matches!(next, "now" | "my" | "our"))
                 || matches!(words[at], "let's")
                 || matches!(
                     words[at],
                     "it" | "it's" | "that's" | "you" | "you're" | "they" | "he" | "she" | "this" | "which" | "please"
-                ))
+                )
+                || (mark
+                    && matches!(words[at], "the" | "everyone" | "everybody" | "there" | "there's")
+                    && words[at..]
+                        .iter()
+                        .take(4)
+                        .any(|w| matches!(*w, "is" | "was" | "are" | "were" | "there's"))))
         {
             cuts.push((from, at, words[at] == "please"));
         }

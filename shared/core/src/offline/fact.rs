@@ -10,7 +10,7 @@ use super::lexicon::{DETERMINER, stem};
 use super::token::{Token, tokens};
 use pattern::Captures;
 pub(super) use place::{Relation, country_of, relation};
-pub(super) use trade::{field_of, is_company};
+pub(super) use trade::{field_of, is_company, is_occupation};
 
 /// A property of which one value holds at a time. The text in some is what it is about, in normal form.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,6 +51,8 @@ pub(super) enum Slot {
     Meeting(String),
     /// Who leads a named team.
     Lead(String),
+    /// The age of one of the family.
+    KinAge(String),
 }
 
 /// What a statement does to a slot.
@@ -112,7 +114,7 @@ const BESIDE: &[&str] = &[
     "sometimes",
     "until",
     "during",
-    "summer",
+    "summers",
     "while",
     "another",
     "volunteer",
@@ -154,7 +156,9 @@ fn read_as(who: Who, text: &str, content: &str) -> Vec<Fact> {
     }
     let changed = |word: &str| matches!(word, "now" | "recently" | "finally" | "just" | "officially");
     let early = all.len().min(4);
-    let mut change = all.iter().any(|t| t.lower == "now");
+    let mut change = all.iter().any(|t| matches!(t.lower.as_str(), "now" | "nowadays"))
+        || content.contains("these days")
+        || content.contains("from this week");
     let mut found: Vec<Token<'_>> = Vec::with_capacity(all.len());
     for (at, token) in all.iter().enumerate() {
         let adverb = changed(&token.lower)
@@ -170,14 +174,22 @@ fn read_as(who: Who, text: &str, content: &str) -> Vec<Fact> {
     }
     let beside = all.iter().any(|t| BESIDE.contains(&t.lower.as_str()))
         || content.contains("for now")
-        || content.contains("for the ")
+        || (content.contains("for the ") && !content.contains("for the record"))
+        || content.contains("in the summer")
         || content.contains("as well");
+    // "moved to Rome in 2020" stays true as an event.
+    let dated = tokens(content)
+        .iter()
+        .any(|t| t.text.len() == 4 && t.text.bytes().all(|b| b.is_ascii_digit()));
     let mut facts: Vec<Fact> = Vec::new();
     for (rule, captures) in rules::matching(who, &found) {
         if let Some(mut fact) = build(rule, &captures, &found, change, beside)
-            && facts.iter().all(|known| known.slot != fact.slot)
+            && facts
+                .iter()
+                .all(|known| std::mem::discriminant(&known.slot) != std::mem::discriminant(&fact.slot))
         {
             fact.whole &= text.len() + 40 > content.len() || who == Who::World;
+            fact.whole &= !(dated && fact.moved_from.is_some());
             facts.push(fact);
         }
     }
@@ -185,10 +197,15 @@ fn read_as(who: Who, text: &str, content: &str) -> Vec<Fact> {
 }
 
 fn build(rule: &rules::Rule, captures: &Captures, found: &[Token<'_>], change: bool, beside: bool) -> Option<Fact> {
-    let value = captures.text(found, 'v')?;
+    let value = rule.constant.map(str::to_owned).or_else(|| captures.text(found, 'v'))?;
     let topic = captures.text(found, 'k').unwrap_or_default();
     let slot = rule.slot(Some(about(&topic)).filter(|k| !k.is_empty()))?;
-    let value = accept::acceptable(&slot, &value, found, captures)?;
+    let value = match rule.constant {
+        // "is dating Felix", and not "is dating again".
+        Some(_) if !topic.is_empty() && !topic.starts_with(char::is_uppercase) => return None,
+        Some(_) => value,
+        None => accept::acceptable(&slot, &value, found, captures)?,
+    };
     let tail = &found[captures.end..];
     let kind = match rule.kind {
         Kind::State if change => Kind::Change,
@@ -215,10 +232,16 @@ fn is_harmless(tail: &[Token<'_>]) -> bool {
         .map(|t| t.lower.as_str())
         .filter(|w| !matches!(*w, "." | "!"))
         .collect();
+    let comma = |at: usize| {
+        let next = words.get(at + 1).copied().unwrap_or("");
+        words[at] == ","
+            && !matches!(
+                next,
+                "in" | "at" | "near" | "since" | "on" | "as" | "for" | "close" | "by" | "next" | "outside"
+            )
+    };
     words.len() <= 12
-        && !words
-            .iter()
-            .any(|w| MORE.contains(w) || matches!(*w, "," | ";" | "—" | "-"))
+        && !(0..words.len()).any(|at| MORE.contains(&words[at]) || matches!(words[at], ";" | "—" | "-") || comma(at))
 }
 
 /// Splits a statement into whose it is and the rest; `None` when it speaks of a time that is over or of a condition.
@@ -227,6 +250,9 @@ fn subject<'a>(peer: &str, content: &'a str) -> Option<(Who, &'a str)> {
         if let Some(rest) = strip_name(content, name) {
             if let Some(rest) = rest.strip_prefix(": ") {
                 return Some((Who::World, rest));
+            }
+            if let Some(rest) = rest.strip_prefix(" and others' ") {
+                return Some((Who::Owned, rest));
             }
             if let Some(rest) = rest.strip_prefix("'s ").or_else(|| rest.strip_prefix("’s ")) {
                 return Some((Who::Owned, rest));
@@ -242,7 +268,7 @@ fn subject<'a>(peer: &str, content: &'a str) -> Option<(Who, &'a str)> {
                 .iter()
                 .find_map(|with| rest.strip_prefix(with))
                 .unwrap_or(rest);
-                return Some((Who::Peer, rest));
+                return Some((Who::Peer, after_companion(rest)));
             }
         }
     }
@@ -275,6 +301,15 @@ fn subject<'a>(peer: &str, content: &'a str) -> Option<(Who, &'a str)> {
         return timely.then(|| (Who::Peer, &content[at + 1 + peer.len() + 1..]));
     }
     Some((Who::World, content))
+}
+
+/// "and Marcus got married" → "got married": what holds of both holds of the peer.
+fn after_companion(rest: &str) -> &str {
+    let named = rest.strip_prefix("and ").and_then(|rest| rest.split_once(' '));
+    match named {
+        Some((name, rest)) if name.chars().next().is_some_and(char::is_uppercase) => rest,
+        _ => rest,
+    }
 }
 
 fn strip_name<'a>(content: &'a str, name: &str) -> Option<&'a str> {
@@ -312,7 +347,7 @@ fn shown_about(text: &str) -> String {
     while words.len() > 1
         && words
             .last()
-            .is_some_and(|w| matches!(*w, "deadline" | "meeting" | "team" | "date" | "project"))
+            .is_some_and(|w| matches!(*w, "deadline" | "team" | "date" | "project"))
     {
         words.pop();
     }
@@ -364,7 +399,7 @@ pub(super) fn clash(old: &Fact, new: &Fact) -> Clash {
             Relation::Unknown if changes => Clash::Yes,
             Relation::Unknown => Clash::Unsure,
         },
-        Slot::Age => match (old.norm.parse::<u32>(), new.norm.parse::<u32>()) {
+        Slot::Age | Slot::KinAge(_) => match (old.norm.parse::<u32>(), new.norm.parse::<u32>()) {
             (Ok(before), Ok(after)) if after > before => Clash::Yes,
             _ => Clash::Unsure,
         },
@@ -376,7 +411,17 @@ pub(super) fn clash(old: &Fact, new: &Fact) -> Clash {
                 Clash::Yes
             }
         }
-        Slot::Meeting(_) if !changes => Clash::No,
+        // Two times on one day may be a correction; two days may both hold.
+        Slot::Meeting(_) if !changes => {
+            let day = |norm: &str| -> Vec<String> {
+                let words = norm
+                    .split(' ')
+                    .filter(|w| !w.starts_with(|c: char| c.is_ascii_digit()) && *w != "at");
+                words.map(str::to_owned).collect()
+            };
+            let same = day(&old.norm) == day(&new.norm) && !day(&new.norm).is_empty();
+            if same { Clash::Unsure } else { Clash::No }
+        }
         Slot::Due(about) if !changes && about.split(' ').count() < 2 => Clash::Unsure,
         Slot::Diet if !changes => Clash::Unsure,
         Slot::Status if !changes && old.norm != "single" && new.norm != "single" => {
@@ -413,7 +458,8 @@ pub(super) fn restate(peer: &str, new: &Fact, old: &Fact) -> String {
         Slot::Email(kind) => format!("{peer}'s {} is now {value} {was}.", kind_of(kind, "email address")),
         Slot::Favourite(_) => format!("{peer}'s favourite {about} is now {value} {was}."),
         Slot::Due(_) => format!("{peer}: The {about} deadline is now {value} {was}."),
-        Slot::Meeting(_) => format!("{peer}: The {about} meeting is now {value} {was}."),
+        Slot::Meeting(_) => format!("{peer}: The {about} is now {value} {was}."),
+        Slot::KinAge(_) => format!("{peer}'s {about} is now {value} years old {was}."),
         Slot::Lead(_) => format!("{peer}: {value} is now the lead of the {about} team {was}."),
     }
 }

@@ -126,6 +126,38 @@ pub(super) fn operations(request: &ThinkRequest<'_>) -> Vec<Operation> {
     operations
 }
 
+/// What the peer does again and again by these statements, commonest first, with their places.
+pub(super) fn habits(peer: &str, statements: &[(usize, &Conclusion)]) -> Vec<(&'static str, Vec<usize>)> {
+    let read: Vec<(usize, Said<'_>)> = statements
+        .iter()
+        .filter_map(|(at, conclusion)| Some((*at, read(peer, conclusion)?)))
+        .collect();
+    let (places, said): (Vec<usize>, Vec<Said<'_>>) = read.into_iter().unzip();
+    let least = if said.len() > FEW { LEAST + 1 } else { LEAST };
+    let mut found: Vec<(&'static str, Vec<usize>)> = done(&said)
+        .into_iter()
+        .filter(|(_, sources)| sources.len() >= least && is_recurring(&said, sources, LEAST))
+        .map(|(activity, sources)| {
+            let at = sources.into_iter().map(|source| places[source]).collect();
+            (ACTIVITIES[activity].does, at)
+        })
+        .collect();
+    found.sort_by_key(|(_, sources)| std::cmp::Reverse(sources.len()));
+    found
+}
+
+/// The statements of each activity that is done, as places in `said`.
+fn done(said: &[Said<'_>]) -> BTreeMap<usize, Vec<usize>> {
+    let mut by_activity: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (at, one) in said.iter().enumerate().filter(|(_, one)| is_done(one)) {
+        let words: Vec<&str> = one.lower.iter().map(String::as_str).collect();
+        for activity in activity::mentioned(&words) {
+            by_activity.entry(activity).or_default().push(at);
+        }
+    }
+    by_activity
+}
+
 fn read<'a>(peer: &str, conclusion: &'a Conclusion) -> Option<Said<'a>> {
     let content = conclusion.content.as_str();
     let rest = content
@@ -164,16 +196,13 @@ fn is_done(said: &Said<'_>) -> bool {
 }
 
 fn activities(peer: &str, said: &[Said<'_>]) -> Vec<Found> {
-    let mut by_activity: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let by_activity = done(said);
+    let relief = |at: &usize| said[*at].lower.iter().any(|w| RELIEF.contains(w.as_str()));
     let mut for_relief: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (at, one) in said.iter().enumerate().filter(|(_, one)| is_done(one)) {
-        let words: Vec<&str> = one.lower.iter().map(String::as_str).collect();
-        let relief = words.iter().any(|w| RELIEF.contains(w));
-        for activity in activity::mentioned(&words) {
-            by_activity.entry(activity).or_default().push(at);
-            if relief {
-                for_relief.entry(activity).or_default().push(at);
-            }
+    for (activity, sources) in &by_activity {
+        let sources: Vec<usize> = sources.iter().copied().filter(relief).collect();
+        if !sources.is_empty() {
+            for_relief.insert(*activity, sources);
         }
     }
     let mut found: Vec<Found> = Vec::new();

@@ -69,8 +69,8 @@ word_set! {
 
 word_set! {
     /// Words that say when or how long, not what.
-    TEMPORAL = "ago after before day days evening friday hour hours last later minute minutes monday month months
-        morning next night now past saturday since sunday then this thursday today tomorrow tonight tuesday wednesday
+    TEMPORAL = "ago after before day days evening evenings friday hour hours last later minute minutes monday month months
+        morning mornings next night now past saturday since sunday then this thursday today tomorrow tonight tuesday wednesday
         week weekend weekends weeks year years yesterday january february march april june july august september
         october november december"
 }

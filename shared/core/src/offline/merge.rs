@@ -8,12 +8,12 @@ use crate::toolbox::Operation;
 
 /// Merges, and marks what goes in `gone`. Conclusions are grouped by what they must share to say the same, so that the
 /// cost is linear in their number.
-pub(super) fn duplicates(views: &[View<'_>], gone: &mut [bool]) -> Vec<Operation> {
+pub(super) fn duplicates(peer: &str, views: &[View<'_>], gone: &mut [bool]) -> Vec<Operation> {
     let mut places: HashMap<(crate::conclusion::Level, String), usize> = HashMap::new();
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (at, view) in views.iter().enumerate() {
         let group = *places
-            .entry((view.conclusion.level, same::key(&view.conclusion.content)))
+            .entry((view.conclusion.level, same::merge_key(peer, &view.conclusion.content)))
             .or_insert_with(|| {
                 groups.push(Vec::new());
                 groups.len() - 1

@@ -36,7 +36,17 @@ impl Piece {
 
 /// Verbs that "we" share with "I": who lives with somebody lives there.
 const SHARED_BY_WE: &[&str] = &[
-    "live", "lived", "moved", "have", "adopted", "own", "rent", "bought", "got", "named",
+    "live",
+    "lived",
+    "moved",
+    "relocated",
+    "have",
+    "adopted",
+    "own",
+    "rent",
+    "bought",
+    "got",
+    "named",
 ];
 
 /// What "our" makes the speaker's own; anything else may be a team's or everybody's ("our kids are our future").
@@ -57,6 +67,15 @@ const HOUSEHOLD: &[&str] = &[
     "wedding",
     "anniversary",
     "honeymoon",
+    "family",
+    "twins",
+    "toddler",
+    "newborn",
+    "son's",
+    "daughter's",
+    "dogs",
+    "cats",
+    "landlord",
 ];
 
 /// Rewrites a clause that begins with a first-person subject, possibly after an adverbial ("Last week I …"), or that
@@ -171,7 +190,8 @@ fn subject_at(pieces: &[Piece]) -> Option<usize> {
     let subordinate = pieces[0].is(&[
         "since", "when", "while", "after", "before", "as", "because", "although", "though", "once", "until", "whenever",
     ]);
-    if subordinate && first <= 3 {
+    let direct = first == 1 || !pieces[0].is(&["since", "after", "before", "as", "until"]);
+    if subordinate && direct && first <= 3 {
         let comma = pieces.iter().position(|p| p.word == ",")?;
         return firsts.into_iter().find(|at| *at > comma);
     }
@@ -221,8 +241,9 @@ fn name_subject(pieces: &mut [Piece], at: usize, peer: &str, past: bool) {
     let verb = verb_after(pieces, at);
     let shared = |verb: usize| {
         let owned = || {
+            let got = usize::from(pieces.get(verb + 1).is_some_and(|p| p.is(&["got"])));
             pieces
-                .get(verb + 1)
+                .get(verb + 1 + got)
                 .is_some_and(|p| p.is(&["a", "an", "two", "three", "no", "one", "four"]))
         };
         pieces[verb].is(SHARED_BY_WE) && (!pieces[verb].is(&["have"]) || owned())
@@ -269,7 +290,13 @@ fn second_verb(pieces: &mut [Piece], first: usize) {
 /// The verb that a subject governs: the next word that is no adverb.
 fn verb_after(pieces: &[Piece], subject: usize) -> Option<usize> {
     (subject + 1..pieces.len().min(subject + 5))
-        .find(|at| !is_adverb(&pieces[*at].lower) && pieces[*at].word != ",")
+        .find(|at| {
+            let no_longer = (pieces[*at].is(&["no"]) && pieces.get(at + 1).is_some_and(|p| p.is(&["longer"])))
+                || (pieces[*at].is(&["longer"]) && pieces[at - 1].is(&["no"]));
+            let measure =
+                pieces[*at].word == "%" || pieces[*at].word.ends_with(|c: char| c.is_ascii_digit() || c == '%');
+            !is_adverb(&pieces[*at].lower) && pieces[*at].word != "," && !no_longer && !measure
+        })
         .filter(|at| !pieces[*at].quoted && pieces[*at].word.chars().any(char::is_alphabetic))
 }
 

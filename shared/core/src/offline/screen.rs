@@ -25,7 +25,9 @@ word_set! {
         life lol lovely lucky make makes making mean new nice okay one proud ready really relate right said say see
         seem sound sounds sorry stoked super sure surprised sweet thanks thankful grateful thing things think thrilled time
         tough totally tried true try trying want way weird well wonderful work working wow yeah yes forgot started
-        realized finished stuff"
+        realized finished stuff determined hopeful thankful blessed fire happen happens happening difference progress
+        positive details vibes best lot lots few everything anything whole place up dreams goals journey path
+        challenge challenges motivated focused moment moments joy overall total bits"
 }
 
 word_set! {
@@ -82,6 +84,14 @@ pub(super) fn lead(words: &[&str], is_name: impl Fn(&str) -> bool) -> usize {
             &["speaking", "of", "which"],
             &["for", "sure"],
             &["same", "here"],
+            &["big", "news"],
+            &["it", "turns", "out"],
+            &["turns", "out"],
+            &["as", "for", "me"],
+            &["for", "me", ","],
+            &["on", "another", "note"],
+            &["on", "a", "different", "note"],
+            &["in", "the", "meantime"],
         ]
         .into_iter()
         .find(|phrase| rest.starts_with(phrase));
@@ -92,6 +102,12 @@ pub(super) fn lead(words: &[&str], is_name: impl Fn(&str) -> bool) -> usize {
             [word, ..] if LEAD.contains(word) => 1,
             [word, mark, ..] if is_name(word) && matches!(*mark, "," | "!" | "." | "-" | "–" | "—") => 1,
             [word] if is_name(word) => 1,
+            [
+                "mum" | "mom" | "dad" | "mate" | "dude" | "bro" | "guys",
+                ",",
+                "guess" | "i" | "i'm" | "i've",
+                ..,
+            ] => 2,
             [word, ..]
                 if at > 0
                     && is_name(word)
@@ -169,7 +185,7 @@ pub(super) fn is_fact(words: &[&str]) -> bool {
     if cheer || promise {
         return false;
     }
-    !is_talk(&after) && !is_pointing(&after) && enough(&after)
+    !is_talk(&after) && !is_pointing(&after) && !is_unresolved(&after) && enough(&after)
 }
 
 /// A clause that waits for its main part: "since we last spoke", "last time I saw her", "I love to".
@@ -180,7 +196,7 @@ fn is_fragment(words: &[&str]) -> bool {
         .unwrap_or(0);
     let cut = matches!(
         words[end],
-        "to" | "the" | "a" | "an" | "and" | "or" | "of" | "my" | "but" | "because"
+        "to" | "the" | "a" | "an" | "and" | "or" | "of" | "my" | "but" | "because" | "if"
     );
     let waiting = matches!(
         words[0],
@@ -196,12 +212,19 @@ fn is_fragment(words: &[&str]) -> bool {
             | "once"
             | "until"
             | "whenever"
-    ) || words.starts_with(&["last", "time"])
+    ) && (!matches!(words[0], "since" | "after" | "before" | "as" | "until")
+        || words.get(1).is_some_and(|w| is_i(w)))
+        || words.starts_with(&["last", "time"])
         || words.starts_with(&["every", "time"])
         || words.starts_with(&["ever", "since"]);
     let comma = words.iter().position(|w| *w == ",");
     let main = comma.is_some_and(|comma| words[comma..].iter().any(|w| is_i(w)));
-    cut || (waiting && words.iter().take(5).any(|w| is_i(w)) && !main)
+    let presented = words.len() > 2
+        && matches!(words[0], "this" | "that" | "these" | "those")
+        && matches!(words[1], "is" | "was" | "are" | "were");
+    cut || presented
+        || words.windows(3).any(|w| w == ["since", "we", "last"])
+        || (waiting && words.iter().take(5).any(|w| is_i(w)) && !main)
 }
 
 /// "my wife and", "ana and": others named beside the first person.
@@ -309,7 +332,8 @@ fn opened<'a>(words: &[&'a str]) -> Vec<&'a str> {
     }
     let mut before_verb = after.is_empty();
     for word in &words[1..] {
-        if before_verb && is_adverb(word) && !matches!(*word, "never") {
+        let measure = !word.chars().any(char::is_alphabetic) && *word != ",";
+        if before_verb && (measure || is_adverb(word)) && !matches!(*word, "never") {
             continue;
         }
         before_verb = false;
@@ -342,8 +366,40 @@ fn is_pointing(after: &[&str]) -> bool {
     !determines
 }
 
+/// Whether the clause turns on a pronoun that nothing in it explains: "is going to make it happen", "loves seeing them
+/// eat", "wants to pass it on". A noun before the pronoun explains it ("has a cello and plays it"), and so does enough
+/// after it ("finds it hard to sleep in a noisy street").
+fn is_unresolved(after: &[&str]) -> bool {
+    let bare = |at: usize| {
+        let next = after.get(at + 1).copied().unwrap_or("");
+        let ends = next.is_empty() || TEMPORAL.contains(next) || !next.chars().any(char::is_alphanumeric);
+        match after[at] {
+            "it" | "them" | "'em" => true,
+            "this" | "that" | "these" | "those" | "him" | "her" => ends && next != "(",
+            _ => false,
+        }
+    };
+    let Some(pronoun) = (1..after.len()).find(|at| bare(*at)) else {
+        return false;
+    };
+    let explained = (1..pronoun).any(|at| {
+        let word = after[at];
+        let verbal = after[at - 1] == "to" || word.ends_with("ing") || (word.len() > 4 && word.ends_with("ed"));
+        !verbal && !super::verb::is_base(word) && weight(&after[at..=at]) == 1
+    });
+    let rest = &after[pronoun + 1..];
+    let expletive = matches!(after[pronoun - 1], "find" | "found" | "make" | "makes") && rest.get(1) == Some(&"to");
+    let telling = rest
+        .iter()
+        .filter(|w| !TEMPORAL.contains(**w))
+        .copied()
+        .collect::<Vec<_>>();
+    let enough = !matches!(after[pronoun], "them" | "'em") && weight(&telling) >= 2;
+    !(explained || expletive || enough)
+}
+
 /// How many words of weight a clause has.
-fn weight(words: &[&str]) -> usize {
+pub(super) fn weight(words: &[&str]) -> usize {
     words
         .iter()
         .filter(|w| {
@@ -361,6 +417,14 @@ fn enough(after: &[&str]) -> bool {
                 .first()
                 .is_some_and(|verb| STOP.contains(verb) || GENERIC.contains(verb))
                 || !is_past(after)
+        }
+        // "left in August" and "waited all day" say when, not what.
+        2 if matches!(
+            after[0],
+            "left" | "waited" | "tried" | "slept" | "came" | "went" | "arrived"
+        ) =>
+        {
+            !after.iter().any(|w| TEMPORAL.contains(*w))
         }
         _ => true,
     }

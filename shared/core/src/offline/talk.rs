@@ -21,7 +21,12 @@ const PHRASES: &str = "
     believe that; did not know; didn't know; don't know; do not know; don't think; don't mind; could; couldn't;
     should; might; may; would; wouldn't; wish; wish i; gotta go; gotta run; swear; say; said; was thinking; never
     knew; knew; had no idea; have no idea; feel like i; feel that; thought; remember when; feel the same; feel you;
-    need to go; need to get going; must; am doing; am good; am fine
+    need to go; need to get going; must; am doing; am good; am fine; am
+    over the moon; am on fire; am not giving up; am not going to give up; am staying positive; am crossing my; wanted
+    to check in; can only imagine; can't wait; cannot wait; am hoping for the best; have something to; am determined; am
+    grateful; am thankful; am excited to see; am stoked; am going to keep on; am going to keep going; am going to keep
+    pushing; am going to keep chasing; am looking forward to seeing; am up for the; am ready for; am trying to stay; am
+    staying; have come so far; feel blessed
 ";
 
 static TALK: LazyLock<Vec<Vec<&'static str>>> = LazyLock::new(|| {

@@ -4,6 +4,7 @@ mod deduction;
 mod deriving;
 mod induction;
 mod pairs;
+mod quality;
 mod stability;
 
 use std::future::Future;

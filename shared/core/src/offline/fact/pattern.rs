@@ -58,12 +58,22 @@ impl Pattern {
     /// `<v>` captures.
     pub(super) fn new(text: &'static str) -> Self {
         let atom = |part: &'static str| {
+            // "maya and others have": the plural goes wherever the singular does.
+            let forms = |words: &'static str| {
+                let plural = |word: &str| match word {
+                    "is" => Some("are"),
+                    "has" => Some("have"),
+                    "was" => Some("were"),
+                    _ => None,
+                };
+                words.split('|').flat_map(|w| [Some(w), plural(w)]).flatten().collect()
+            };
             if let Some(letter) = part.strip_prefix('<').and_then(|rest| rest.chars().next()) {
                 Atom::Capture(letter)
             } else if let Some(words) = part.strip_suffix('?') {
-                Atom::Maybe(words.split('|').collect())
+                Atom::Maybe(forms(words))
             } else {
-                Atom::Word(part.split('|').collect())
+                Atom::Word(forms(part))
             }
         };
         Self(text.split(' ').map(atom).collect())

@@ -238,7 +238,12 @@ pub(in crate::offline) fn relation(a: &str, b: &str) -> Relation {
         let mut parts = text.split(',').map(canonical);
         (parts.next().unwrap_or_default(), parts.next_back())
     };
-    let ((a, a_in), (b, b_in)) = (part(a), part(b));
+    // "Kreuzberg, Berlin": where the first part is unknown, the second decides.
+    let known = |(first, second): (String, Option<String>)| match second {
+        Some(around) if !PLACES.contains_key(&first) && PLACES.contains_key(&around) => (around, None),
+        second => (first, second),
+    };
+    let ((a, a_in), (b, b_in)) = (known(part(a)), known(part(b)));
     let (Some(first), Some(second)) = (PLACES.get(&a), PLACES.get(&b)) else {
         return Relation::Unknown;
     };

@@ -38,7 +38,7 @@ word_set! {
         instructor entrepreneur founder freelancer contractor intern apprentice supervisor coordinator strategist
         marketer copywriter planner realtor broker trader investor programmer postdoc streamer blogger curator janitor
         cleaner nanny caregiver carer operator inspector surveyor lifeguard courier cto ceo cfo coo owner scrum-master
-        sre sysadmin"
+        sre sysadmin lead principal professor bookseller shopkeeper councillor plumber"
 }
 
 word_set! {

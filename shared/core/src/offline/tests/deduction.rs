@@ -410,7 +410,7 @@ fn a_former_partner_leaves_the_card() {
     world.dream_to_rest();
     assert_eq!(
         world.card(),
-        ["RELATIONSHIP: Partner: Ana", "RELATIONSHIP: Status: married"]
+        ["RELATIONSHIP: Partner: Ana (wife)", "RELATIONSHIP: Status: married"]
     );
     world.state(9, "maya got divorced.");
     world.dream_to_rest();
