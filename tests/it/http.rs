@@ -9,9 +9,11 @@ use std::time::Duration;
 
 use axum::body::Body;
 use http::Request;
+use reverie_core::reasoner::ReasonerError;
 use serde_json::{Value, json};
 
 use crate::crash;
+use crate::rig::reasoner::verbatim;
 use crate::rig::{Faults, Rig, Scripted, config};
 
 mod bad_input;
@@ -57,7 +59,13 @@ struct Tape {
 impl Tape {
     async fn new() -> Self {
         // Dreams as the crash harness does: creates with a replacement, merges, writes the card, finds a pattern.
-        let reasoner = Scripted::thinking(|request| Ok(crash::think(request)));
+        // Of what is illegible nothing is derived.
+        let reasoner = Scripted::thinking(|request| Ok(crash::think(request))).deriving(|request| {
+            if request.messages.iter().any(|message| message.content == "illegible") {
+                return Err(ReasonerError::Permanent("no usable answer".to_owned()));
+            }
+            Ok(verbatim(request))
+        });
         let rig = Rig::with(config(), Arc::new(reasoner), Faults::none()).await;
         Self { rig, said: Vec::new() }
     }
@@ -100,6 +108,19 @@ impl Tape {
 
     async fn post(&mut self, path: &str, body: Value) -> Value {
         self.call("POST", path, Some(body)).await
+    }
+
+    /// As `post`, with an idempotency key.
+    async fn keyed(&mut self, path: &str, key: &str, body: Value) {
+        let path = format!("/v3/workspaces{path}");
+        let (status, answer) = self.rig.keyed(&path, key, &body).await;
+        let call = format!("POST {path}");
+        self.said.push(Exchange {
+            call,
+            body: Some(json!({"Idempotency-Key": key, "": body})),
+            status: status.as_u16(),
+            answer,
+        });
     }
 
     /// As `post`, but the body is too large to be recorded.

@@ -13,6 +13,7 @@ mod documentation;
 mod embedded;
 mod history;
 mod http;
+mod ingest;
 mod queue_contract;
 mod reports;
 mod rig;

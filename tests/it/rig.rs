@@ -103,12 +103,21 @@ impl Rig {
 
     /// With settings and a reasoner of one's own.
     pub(crate) async fn with(config: Config, reasoner: Arc<dyn Reasoner>, faults: Faults) -> Self {
+        Self::embedding(config, reasoner, Arc::new(NgramEmbedder), faults).await
+    }
+
+    /// With an embedder of one's own, too.
+    pub(crate) async fn embedding(
+        config: Config,
+        reasoner: Arc<dyn Reasoner>,
+        embedder: Arc<dyn Embedder>,
+        faults: Faults,
+    ) -> Self {
         let clock = Arc::new(TestClock(Mutex::new(START)));
         let storage = Storage::memory().unwrap();
         create_table(&storage.client(), "reverie").await.unwrap();
         let queues = Arc::new(LocalQueues::memory(Arc::clone(&clock) as Arc<dyn Clock>).unwrap());
         let ids = Arc::new(TestIds::default());
-        let embedder: Arc<dyn Embedder> = Arc::new(NgramEmbedder);
         Self::assemble(clock, storage, queues, ids, reasoner, embedder, config, faults)
     }
 
@@ -252,6 +261,15 @@ impl Rig {
             .header(header::CONTENT_TYPE, "application/json");
         let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
         self.send(request.body(body).unwrap()).await
+    }
+
+    /// Calls the API with an idempotency key.
+    pub(crate) async fn keyed(&self, path: &str, key: &str, body: &Value) -> (StatusCode, Value) {
+        let request = Request::builder()
+            .method("POST")
+            .uri(path)
+            .header("Idempotency-Key", key);
+        self.send(request.body(Body::from(body.to_string())).unwrap()).await
     }
 
     /// Calls the API with a request of one's own.

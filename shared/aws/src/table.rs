@@ -22,6 +22,8 @@ pub mod activity;
 pub mod changes;
 pub mod conclusions;
 pub mod due;
+pub mod failures;
+pub mod idempotency;
 pub mod lists;
 pub mod messages;
 pub mod peers;

@@ -63,6 +63,16 @@ pub const VARIABLES: &[Variable] = &[
         meaning: "Whether messages are reasoned over, unless a workspace, session or message says otherwise.",
     },
     Variable {
+        name: "DERIVER_MAX_AGE_SECONDS",
+        default: "300",
+        meaning: "Longest time that messages wait for more before a model is asked, in seconds; fractions allowed. The offline reasoner never waits.",
+    },
+    Variable {
+        name: "DERIVER_FLUSH_ENABLED",
+        default: "false",
+        meaning: "Whether a model is asked at once, however few messages wait.",
+    },
+    Variable {
         name: "PEER_CARD_ENABLED",
         default: "true",
         meaning: "Whether dreams keep peer cards, unless a workspace or session says otherwise.",
@@ -79,6 +89,10 @@ pub const VARIABLES: &[Variable] = &[
 pub struct Config {
     /// Defaults of the switches.
     pub defaults: Defaults,
+    /// `DERIVER_MAX_AGE_SECONDS`.
+    pub max_age: Duration,
+    /// `DERIVER_FLUSH_ENABLED`.
+    pub flush: bool,
     /// `DREAM_DOCUMENT_THRESHOLD`, in conclusions.
     pub threshold: u64,
     /// `DREAM_MIN_HOURS_BETWEEN_DREAMS`.
@@ -110,6 +124,8 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             defaults: Defaults::default(),
+            max_age: Duration::from_mins(5),
+            flush: false,
             threshold: 50,
             cooldown: Duration::from_hours(8),
             idle: Duration::from_hours(1),
@@ -133,6 +149,8 @@ impl Config {
                 dream: reader.flag("DREAM_ENABLED", default.defaults.dream)?,
                 peer_card: reader.flag("PEER_CARD_ENABLED", default.defaults.peer_card)?,
             },
+            max_age: reader.duration("DERIVER_MAX_AGE_SECONDS", 1.0, default.max_age)?,
+            flush: reader.flag("DERIVER_FLUSH_ENABLED", default.flush)?,
             threshold: reader.threshold(default.threshold)?,
             cooldown: reader.duration("DREAM_MIN_HOURS_BETWEEN_DREAMS", 3600.0, default.cooldown)?,
             idle: reader.duration("DREAM_IDLE_TIMEOUT_MINUTES", 60.0, default.idle)?,

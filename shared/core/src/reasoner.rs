@@ -87,6 +87,11 @@ pub enum ReasonerError {
 /// Derives conclusions and thinks in dreams.
 #[async_trait]
 pub trait Reasoner: Send + Sync {
+    /// Whether asking costs enough that messages are better gathered into batches first (`design.md` section 5, "Gate").
+    fn wants_batches(&self) -> bool {
+        false
+    }
+
     /// Derives statements from a batch.
     async fn derive(&self, request: DeriveRequest<'_>) -> Result<Derived, ReasonerError>;
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use reverie_aws::table::TableError;
+use reverie_aws::table::failures::FailureKind;
 use reverie_aws::table::sessions::SessionError;
 use reverie_core::ports::PortError;
 use reverie_core::reasoner::{EmbedError, ReasonerError};
@@ -23,6 +24,15 @@ pub enum EngineError {
     /// The reasoner failed.
     #[error("the reasoner failed")]
     Reasoner(#[from] ReasonerError),
+    /// The reasoner failed, and would fail again: it is the messages' fault.
+    #[error("the reasoner cannot deal with the messages")]
+    AtFault {
+        /// In which way.
+        kind: FailureKind,
+        /// How it failed.
+        #[source]
+        source: ReasonerError,
+    },
     /// The embedding model failed.
     #[error("the embedding model failed")]
     Embed(#[from] EmbedError),
@@ -46,6 +56,12 @@ pub enum EngineError {
     /// The session is being deleted.
     #[error("session {0} is being deleted")]
     SessionGone(String),
+    /// The idempotency key came with another request before.
+    #[error("the idempotency key was used with another request")]
+    KeyReused,
+    /// The same request was answered before, and what it made is gone.
+    #[error("what the same request made has been deleted")]
+    AnswerGone,
     /// A batch or a run waits before it is tried again.
     #[error("waiting {} s before the next attempt", .0.as_secs())]
     Later(Duration),

@@ -2,15 +2,17 @@
 //!
 //! One batch at a time: derive once, store the answer, apply it in units that are each one transaction, move the
 //! cursor. Whatever stops half-way is gone on with by the next delivery, and a replay changes nothing: ids of
-//! conclusions come from the batch and the place in it, and applied units are marked.
+//! conclusions come from the batch and the place in it, and applied units are marked. What becomes of batches that fail
+//! is in [`failing`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use reverie_aws::table::TableError;
+use reverie_aws::table::failures::Parked;
 use reverie_aws::table::messages::{Answer, Cursor};
 use reverie_aws::table::sessions::{Member, Session};
-use reverie_aws::table::units::{Applied, Source, Unit, units};
+use reverie_aws::table::units::{self, Source, Unit, units};
 use reverie_aws::table::workspaces::Workspace;
 use reverie_core::conclusion::{Conclusion, Level, Origin, SessionRef, Support, merge_support};
 use reverie_core::dreaming::{Event, step};
@@ -23,21 +25,46 @@ use reverie_core::text::normalise;
 use reverie_core::time::Time;
 
 use crate::letters::{IngestLetter, parse};
-use crate::machine::{ATTEMPTS, Caller, pause};
+use crate::machine::{self, Caller, pause};
 use crate::{Engine, EngineError, Result};
+
+mod failing;
+
+use failing::{ATTEMPTS, Next};
 
 /// The most tokens of one batch; its first message always fits.
 const BATCH_TOKENS: u32 = 1024;
+/// The tokens for which a model is asked at once.
+const ENOUGH_TOKENS: u32 = 512;
 /// The most messages of one batch.
 const BATCH_MESSAGES: u64 = 100;
 /// How long one delivery works before it hands the rest on: well under the function's timeout.
 const SLICE: Duration = Duration::from_secs(45);
-/// How often a failing batch is tried by redelivery, well under the queue's count of receives.
-const QUEUE_ATTEMPTS: u32 = 4;
-/// The wait after its first failure; it doubles.
-const FIRST_BACKOFF: Duration = Duration::from_secs(2);
-/// The longest wait between two attempts at a batch that fails.
-const MAX_BACKOFF: Duration = Duration::from_mins(10);
+
+/// Where ingest is at work.
+struct Place<'a> {
+    workspace: &'a Workspace,
+    session: &'a Session,
+}
+
+/// What is being tried.
+#[derive(Clone, Copy)]
+struct Try<'a> {
+    /// Where the batch begins, and how often it has failed.
+    cursor: &'a Cursor,
+    /// The parked message, when it is that one and no batch.
+    parked: Option<&'a Parked>,
+}
+
+/// How an answer went.
+enum Applied {
+    /// Everything is written.
+    All,
+    /// Session or workspace went meanwhile.
+    Gone,
+    /// What these messages say cannot be embedded; nothing more was written.
+    Without(Vec<Seq>),
+}
 
 impl Engine {
     /// Handles one message of the ingest queue. An error leaves everything in place for the next delivery.
@@ -64,6 +91,10 @@ impl Engine {
         else {
             return Ok(());
         };
+        let place = Place {
+            workspace: &workspace,
+            session: &session,
+        };
         let started = self.now();
         let mut noticed: (Seq, BTreeSet<PeerName>) = (Seq(0), BTreeSet::new());
         loop {
@@ -71,32 +102,57 @@ impl Engine {
                 return Ok(());
             };
             let cursor = self.table.cursor(uid).await?;
-            if cursor.seq >= state.last_seq {
-                if !state.queued || self.table.caught_up(&workspace.uid, uid, state.last_seq).await? {
+            let lags = cursor.seq < state.last_seq;
+            if !lags && state.retries == state.retried {
+                if !state.queued || self.table.caught_up(&workspace.uid, uid, &state).await? {
                     return Ok(());
                 }
                 continue;
             }
             if self.now().since(started) > SLICE {
-                return self.wake_on(&workspace.name, name, uid, cursor.seq).await;
+                let at = format!("{}.{}.{}", cursor.seq, cursor.until.unwrap_or_default(), state.retries);
+                return self.wake_on(&workspace.name, name, uid, &at).await;
             }
-            let batch = self.batch(uid, cursor.seq.next(), state.last_seq).await?;
+            if !lags {
+                match self.retry_parked(&place, &state).await? {
+                    Next::Again => continue,
+                    Next::Wait => return Ok(()),
+                }
+            }
+            let until = cursor.until.map_or(state.last_seq, |until| until.min(state.last_seq));
+            let batch = self.batch(uid, cursor.seq.next(), until).await?;
             let members = self.table.members(uid).await?;
             if noticed.0 < state.last_seq {
                 noticed = (state.last_seq, BTreeSet::new());
             }
             self.notice_activity(&workspace, &members, &batch, &mut noticed.1)
                 .await?;
-            let answer = match self.answer(&workspace, &session, &members, &batch).await {
-                Ok(answer) => answer,
-                Err(error) => return self.back_off(&workspace, uid, &cursor, error).await,
-            };
-            match self.apply(&workspace, &session, &members, &answer).await {
-                Ok(true) => {}
-                Ok(false) => return Ok(()),
-                Err(error) => return self.back_off(&workspace, uid, &cursor, error).await,
+            if let Some(at) = self.held_until(&cursor, &batch) {
+                return Ok(self.table.postpone_session(&workspace.uid, uid, at).await?);
             }
-            self.table.advance_cursor(uid, &answer).await?;
+            let last = batch.last().map_or(cursor.seq, |message| message.seq);
+            let tried = Try {
+                cursor: &cursor,
+                parked: None,
+            };
+            let applied = match self.answer(&place, &members, &batch, tried).await {
+                // Another delivery has gone on meanwhile.
+                Ok(None) => continue,
+                Ok(Some(answer)) => self
+                    .apply(&place, &members, &answer, &cursor)
+                    .await
+                    .map(|applied| (answer, applied)),
+                Err(error) => Err(error),
+            };
+            match applied {
+                Ok((answer, Applied::All)) => self.table.advance_cursor(uid, &cursor, &answer).await?,
+                Ok((_, Applied::Gone)) => return Ok(()),
+                Ok((_, Applied::Without(seqs))) => self.leave_out(&place, &cursor, &seqs).await?,
+                Err(error) => match self.failed(&place, &cursor, last, error).await? {
+                    Next::Again => {}
+                    Next::Wait => return Ok(()),
+                },
+            }
         }
     }
 
@@ -115,6 +171,19 @@ impl Engine {
             .count();
         batch.truncate(fits);
         Ok(batch)
+    }
+
+    /// Until when a batch is held back for more messages to come, so that not every short POST costs a model call; `None`
+    /// when it is to be derived from now. What has failed before is not held.
+    fn held_until(&self, cursor: &Cursor, batch: &[Message]) -> Option<Time> {
+        if self.config.flush || !self.reasoner.wants_batches() || cursor.failures > 0 || cursor.until.is_some() {
+            return None;
+        }
+        let tokens = batch
+            .iter()
+            .fold(0_u32, |sum, message| sum.saturating_add(message.tokens));
+        let due = batch.first()?.arrived_at + self.config.max_age;
+        (tokens < ENOUGH_TOKENS && self.now() < due).then_some(due)
     }
 
     /// Activity of a peer, whatever its session's settings, puts off the dreams about it (rule 3). Timers of observers
@@ -146,56 +215,54 @@ impl Engine {
         Ok(())
     }
 
-    /// The batch's answer: the stored one, or a new one, stored before anything is done with it.
+    /// The batch's answer, or that of a try at a parked message: the stored one, or a new one, stored before anything is
+    /// done with it. `None`: the batch, or the try, is over.
     async fn answer(
         &self,
-        workspace: &Workspace,
-        session: &Session,
+        place: &Place<'_>,
         members: &[Member],
         batch: &[Message],
-    ) -> Result<Answer> {
+        tried: Try<'_>,
+    ) -> Result<Option<Answer>> {
+        let session = place.session;
+        let retry = tried.parked.map_or(0, |parked| parked.retries);
         let (Some(first), Some(last)) = (batch.first().map(|m| m.seq), batch.last().map(|m| m.seq)) else {
             return Err(EngineError::NotFound {
                 what: "batch of session",
                 name: session.name.to_string(),
             });
         };
-        if let Some(stored) = self.table.answer(&session.uid, first).await? {
-            return Ok(stored);
+        if let Some(stored) = self.table.answer(&session.uid, first, retry).await? {
+            return Ok(Some(stored));
         }
-        let reasoned = self.reasoned(workspace, session, members, batch).await?;
+        let reasoned = self.reasoned(place, members, batch).await?;
         let mut senders: Vec<PeerName> = reasoned.iter().map(|message| message.peer.clone()).collect();
         senders.sort();
         senders.dedup();
         let derived = if reasoned.is_empty() {
             Derived::default()
         } else {
-            self.reasoner
-                .derive(DeriveRequest {
-                    messages: &reasoned,
-                    observed: &senders,
-                })
-                .await?
+            let request = DeriveRequest {
+                messages: &reasoned,
+                observed: &senders,
+            };
+            self.derive(request, is_careful(tried.cursor)).await?
         };
         let answer = Answer {
             first,
             last,
             at: self.now(),
             derived,
+            retry,
         };
-        self.table.store_answer(&session.uid, &answer).await?;
         // Another delivery may have been faster: what is stored is what counts.
-        Ok(self.table.answer(&session.uid, first).await?.unwrap_or(answer))
+        self.table.store_answer(place.workspace, &session.uid, &answer).await?;
+        Ok(self.table.answer(&session.uid, first, retry).await?)
     }
 
     /// The messages of the batch whose senders are observed and which are to be reasoned over.
-    async fn reasoned(
-        &self,
-        workspace: &Workspace,
-        session: &Session,
-        members: &[Member],
-        batch: &[Message],
-    ) -> Result<Vec<Message>> {
+    async fn reasoned(&self, place: &Place<'_>, members: &[Member], batch: &[Message]) -> Result<Vec<Message>> {
+        let Place { workspace, session } = place;
         let senders: BTreeSet<&PeerName> = batch.iter().map(|message| &message.peer).collect();
         let peers = self.table.find_peers(&workspace.uid, senders).await?;
         let levels = Levels {
@@ -218,47 +285,54 @@ impl Engine {
         Ok(batch.iter().filter(wanted).cloned().collect())
     }
 
-    /// Applies an answer for every observer. `false` when session or workspace went meanwhile.
-    async fn apply(
-        &self,
-        workspace: &Workspace,
-        session: &Session,
-        members: &[Member],
-        answer: &Answer,
-    ) -> Result<bool> {
+    /// Applies an answer for every observer.
+    async fn apply(&self, place: &Place<'_>, members: &[Member], answer: &Answer, cursor: &Cursor) -> Result<Applied> {
         let mut by_peer: BTreeMap<&PeerName, Vec<(usize, &Statement)>> = BTreeMap::new();
         for (place, statement) in answer.derived.statements.iter().enumerate() {
             by_peer.entry(&statement.about).or_default().push((place, statement));
         }
-        let arrivals = self.arrivals(&session.uid, answer).await?;
+        let arrivals = self.arrivals(&place.session.uid, answer).await?;
         for (about, statements) in by_peer {
             for observer in observers(members, about) {
                 for (part, chunk) in units(&statements, |(_, statement)| statement.content.len())
                     .into_iter()
                     .enumerate()
                 {
-                    let unit = format!("{}.{part}", digest(&[observer.as_str(), about.as_str()]));
-                    if !self
-                        .apply_unit(workspace, session, (answer, &arrivals), (observer, about), &unit, chunk)
+                    let mut unit = format!("{}.{part}", digest(&[observer.as_str(), about.as_str()]));
+                    if answer.retry > 0 {
+                        unit = format!("{unit}.r{}", answer.retry);
+                    }
+                    // The units are the same whatever is left out: their marks say so.
+                    let kept: Vec<_> = chunk
+                        .iter()
+                        .copied()
+                        .filter(|(_, statement)| !statement.messages.iter().all(|seq| cursor.left_out.contains(seq)))
+                        .collect();
+                    let careful = is_careful(cursor);
+                    match self
+                        .apply_unit(place, (answer, &arrivals), (observer, about), &unit, &kept, careful)
                         .await?
                     {
-                        return Ok(false);
+                        Applied::All => {}
+                        other => return Ok(other),
                     }
                 }
             }
         }
-        Ok(true)
+        Ok(Applied::All)
     }
 
+    /// Applies one unit; `careful`, after failures, embeds its texts one by one to find those that cannot be.
     async fn apply_unit(
         &self,
-        workspace: &Workspace,
-        session: &Session,
+        place: &Place<'_>,
         (answer, arrivals): (&Answer, &BTreeMap<Seq, Time>),
         (observer, about): (&PeerName, &PeerName),
         unit: &str,
         statements: &[(usize, &Statement)],
-    ) -> Result<bool> {
+        careful: bool,
+    ) -> Result<Applied> {
+        let Place { workspace, session } = place;
         let session_ref = SessionRef {
             uid: session.uid.clone(),
             name: session.name.clone(),
@@ -268,7 +342,7 @@ impl Engine {
             .iter()
             .map(|(_, statement)| statement.content.clone())
             .collect();
-        for attempt in 0..ATTEMPTS {
+        for attempt in 0..machine::ATTEMPTS {
             pause(attempt).await;
             let representation = self
                 .table
@@ -278,7 +352,7 @@ impl Engine {
                 .table
                 .known(&representation.id, &workspace.uid, &session.uid, &texts)
                 .await?;
-            let mut created = Vec::new();
+            let (mut created, mut without) = (Vec::new(), BTreeSet::new());
             // Several texts may be held by one conclusion, which a transaction can touch only once.
             let mut reinforced: BTreeMap<ConclusionId, (Strength, Strength)> = BTreeMap::new();
             let mut erased = HashMap::new();
@@ -296,6 +370,10 @@ impl Engine {
                     continue;
                 }
                 if let Some(holder) = known.holders.get(&place) {
+                    // Of a message that is tried again, what it has said before is there already.
+                    if says_already(holder, &support) {
+                        continue;
+                    }
                     let before = Strength::of(holder);
                     let (_, after) = reinforced.entry(holder.id.clone()).or_insert((before.clone(), before));
                     after.times_derived += 1;
@@ -303,7 +381,11 @@ impl Engine {
                     merge_support(&mut after.support, &support);
                     continue;
                 }
-                let seed = [session.uid.as_str(), &answer.first.to_string(), &origin.to_string()];
+                let mut seed = vec![session.uid.to_string(), answer.first.to_string(), origin.to_string()];
+                if answer.retry > 0 {
+                    seed.push(answer.retry.to_string());
+                }
+                let seed: Vec<_> = seed.iter().map(String::as_str).collect();
                 let id = ConclusionId::placed(&representation.id, answer.at, *origin, &seed);
                 if let Some(at) = known.erased.get(&place) {
                     erased.insert(id.clone(), *at);
@@ -324,16 +406,26 @@ impl Engine {
                 });
             }
             if created.is_empty() && reinforced.is_empty() {
-                return Ok(true);
+                return Ok(Applied::All);
             }
             let new: Vec<String> = created
                 .iter()
                 .map(|conclusion: &Conclusion| conclusion.content.clone())
                 .collect();
-            if !new.is_empty() {
+            if careful {
+                for (conclusion, embedding) in created.iter_mut().zip(self.embed_each(&new).await?) {
+                    if embedding.is_none() {
+                        without.extend(conclusion.support.iter().flat_map(|support| support.messages.clone()));
+                    }
+                    conclusion.embedding = embedding;
+                }
+            } else if !new.is_empty() {
                 for (conclusion, embedding) in created.iter_mut().zip(self.embedder.embed(&new).await?) {
                     conclusion.embedding = Some(embedding);
                 }
+            }
+            if !without.is_empty() {
+                return Ok(Applied::Without(without.into_iter().collect()));
             }
             let reinforced: Vec<_> = reinforced
                 .into_iter()
@@ -344,7 +436,7 @@ impl Engine {
                 session: Some(session_ref.clone()),
             };
             let Some(view) = self.view(&representation, &event).await? else {
-                return Ok(false);
+                return Ok(Applied::Gone);
             };
             let now = self.now();
             let (next, effects) = step(&representation.state, &self.timings, &view, &event, now);
@@ -363,17 +455,17 @@ impl Engine {
                 source,
             };
             match self.table.apply_unit(&unit, now).await? {
-                Applied::Now => {
+                units::Applied::Now => {
                     self.perform(&representation, &effects, Caller::Handler).await;
-                    return Ok(true);
+                    return Ok(Applied::All);
                 }
-                Applied::Before => {
+                units::Applied::Before => {
                     // The delivery that applied it may have died before it set the timer.
                     self.ensure_timer(&representation.id).await?;
-                    return Ok(true);
+                    return Ok(Applied::All);
                 }
-                Applied::Gone => return Ok(false),
-                Applied::Stale => {}
+                units::Applied::Gone => return Ok(Applied::Gone),
+                units::Applied::Stale => {}
             }
         }
         Err(TableError::Conflict.into())
@@ -387,38 +479,6 @@ impl Engine {
             .map(|message| (message.seq, message.arrived_at))
             .collect())
     }
-
-    /// Notes that the batch after the cursor failed; nothing else moves. The first attempts come from the queue; after
-    /// those the due index brings the session back, so that an outage fills no dead-letter queue.
-    async fn back_off(
-        &self,
-        workspace: &Workspace,
-        session: &SessionUid,
-        cursor: &Cursor,
-        error: EngineError,
-    ) -> Result<()> {
-        let failures = cursor.failures.saturating_add(1);
-        tracing::warn!(
-            session.uid = %session,
-            batch.first = cursor.seq.0 + 1,
-            failures,
-            error = &error as &dyn std::error::Error,
-            "a batch failed"
-        );
-        if self.table.note_failure(session, cursor).await.is_err() {
-            return Err(error);
-        }
-        let wait = FIRST_BACKOFF
-            .saturating_mul(1 << cursor.failures.min(10))
-            .min(MAX_BACKOFF);
-        if failures < QUEUE_ATTEMPTS {
-            return Err(EngineError::Later(wait));
-        }
-        Ok(self
-            .table
-            .postpone_session(&workspace.uid, session, self.now() + wait)
-            .await?)
-    }
 }
 
 /// Who observes a peer: itself, and the members who observe others.
@@ -428,6 +488,19 @@ fn observers<'a>(members: &'a [Member], observed: &'a PeerName) -> Vec<&'a PeerN
         .filter(|member| member.observes_others() && member.peer != *observed)
         .map(|member| &member.peer);
     std::iter::once(observed).chain(others).collect()
+}
+
+/// Whether a batch has failed so often that a message in it may be at fault.
+fn is_careful(cursor: &Cursor) -> bool {
+    cursor.failures + 1 >= ATTEMPTS
+}
+
+/// Whether a conclusion rests on all these messages already.
+fn says_already(conclusion: &Conclusion, support: &[Support]) -> bool {
+    support.iter().all(|support| {
+        let there = conclusion.support.iter().find(|there| there.session == support.session);
+        there.is_some_and(|there| support.messages.iter().all(|seq| there.messages.contains(seq)))
+    })
 }
 
 /// Statements with equal normalised text as one, with the messages of all; each with the place of the first.

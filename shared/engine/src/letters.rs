@@ -128,13 +128,14 @@ impl Engine {
             .await
     }
 
-    /// Has ingest go on with a session whose slice is over: in the same group, so that it is one at a time.
+    /// Has ingest go on with a session whose slice is over, from where it `stands`: in the same group, so that it is one
+    /// at a time.
     pub(crate) async fn wake_on(
         &self,
         workspace: &WorkspaceName,
         session: &SessionName,
         uid: &SessionUid,
-        cursor: Seq,
+        stands: &str,
     ) -> Result<()> {
         let letter = IngestLetter::Session {
             workspace: workspace.clone(),
@@ -144,7 +145,7 @@ impl Engine {
         self.send(
             QueueName::Ingest,
             uid.as_str(),
-            &format!("{uid}.c{cursor}"),
+            &format!("{uid}.c{stands}"),
             None,
             &letter,
         )

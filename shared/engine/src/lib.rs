@@ -26,7 +26,7 @@ mod status;
 
 pub use conclude::{Found, NewConclusion};
 pub use dream::read::{CardChange, CreatedDetail, RemovedDetail, RunDetail, SourceDetail};
-pub use dream::request::{NotCancellable, NotUndoable, Scheduled};
+pub use dream::request::{Keyed, NewDream, NotCancellable, NotUndoable, Scheduled};
 pub use error::EngineError;
 pub use post::{NewMessage, Posted};
 pub use reconcile::Report;

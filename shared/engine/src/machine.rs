@@ -229,14 +229,26 @@ impl Engine {
         }
     }
 
-    /// Whether a run that the caller wants to change has been changed by somebody else.
+    /// Whether a run that the caller wants to change has been changed by somebody else, or its idempotency key was used.
     async fn any_lost(&self, runs: &[RunWrite]) -> Result<bool> {
         for write in runs {
-            if let RunWrite::Update { before, .. } | RunWrite::Remove(before) = write {
-                let current = self.table.run(&before.id).await?;
-                if current.is_none_or(|run| run.version != before.version) {
-                    return Ok(true);
+            match write {
+                RunWrite::Update { before, .. } | RunWrite::Remove(before) => {
+                    let current = self.table.run(&before.id).await?;
+                    if current.is_none_or(|run| run.version != before.version) {
+                        return Ok(true);
+                    }
                 }
+                RunWrite::Answered(recording, _) => {
+                    let current = self
+                        .table
+                        .request_record(&recording.workspace, &recording.request)
+                        .await?;
+                    if current.is_some() && current != recording.over {
+                        return Ok(true);
+                    }
+                }
+                RunWrite::Create(_) | RunWrite::Forget(_) => {}
             }
         }
         Ok(false)
@@ -255,13 +267,20 @@ impl Engine {
                 .iter()
                 .any(|effect| matches!(effect, Effect::Accepted { run: id } if id == run))
         };
+        // The run that answers a request: its own, or one that was there. None when it is refused.
+        let answering = effects.iter().find_map(|effect| match effect {
+            Effect::Accepted { run } | Effect::AlreadyThere { run } => Some(run),
+            _ => None,
+        });
         let mut writes: Vec<RunWrite> = given
             .iter()
-            .filter(|write| match write {
-                RunWrite::Create(run) => accepted(&run.id),
-                RunWrite::Update { .. } | RunWrite::Remove(_) | RunWrite::Forget(_) => true,
+            .filter_map(|write| match write {
+                RunWrite::Create(run) => accepted(&run.id).then(|| write.clone()),
+                RunWrite::Answered(recording, _) => {
+                    answering.map(|run| RunWrite::Answered(recording.clone(), run.clone()))
+                }
+                RunWrite::Update { .. } | RunWrite::Remove(_) | RunWrite::Forget(_) => Some(write.clone()),
             })
-            .cloned()
             .collect();
         let mut claimed = None;
         for effect in effects {

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use reverie_aws::table::TableError;
 use reverie_aws::table::activity::Activity;
+use reverie_aws::table::idempotency::{Effect, KeyedRequest, Record, Recording};
+use reverie_aws::table::messages::{Append, Posting};
 use reverie_aws::table::sessions::{GivenSession, Member, MemberConfig, Session};
 use reverie_aws::table::workspaces::{Given, Workspace};
 use reverie_core::id::{PeerName, Seq, SessionName, WorkspaceName};
@@ -52,11 +54,15 @@ pub struct Posted {
 impl Engine {
     /// Stores messages of one session in order, all or none. Workspace, session, peers and memberships are created as
     /// needed. Concurrent writers neither lose nor reorder a message within a batch.
+    ///
+    /// A request with an idempotency key is done once: the same request again has the same answer, and another one under
+    /// its key is refused.
     pub async fn post_messages(
         &self,
         workspace: &WorkspaceName,
         session: &SessionName,
         new: Vec<NewMessage>,
+        request: Option<&KeyedRequest>,
     ) -> Result<Posted> {
         let arrived_at = self.now();
         let mut echo = 0_usize;
@@ -70,7 +76,12 @@ impl Engine {
         let senders: HashSet<PeerName> = new.iter().map(|message| message.peer.clone()).collect();
         for attempt in 0..ATTEMPTS {
             pause(attempt).await;
-            let mut posting = self.table.posting(workspace, session, &senders).await?;
+            let mut posting = self.table.posting(workspace, session, &senders, request).await?;
+            if let (Some(request), Some(record)) = (request, &posting.record)
+                && record.counts(arrived_at)
+            {
+                return self.posted_before(&posting, request, record).await;
+            }
             let complete = posting.session.is_some()
                 && posting.state.is_some()
                 && senders
@@ -78,12 +89,18 @@ impl Engine {
                     .all(|sender| posting.members.get(sender).is_some_and(Member::is_active));
             if !complete {
                 self.prepare(workspace, session, &senders, arrived_at).await?;
-                posting = self.table.posting(workspace, session, &senders).await?;
+                posting = self.table.posting(workspace, session, &senders, request).await?;
             }
             let (Some(workspace), Some(session), Some(state)) = (posting.workspace, posting.session, posting.state)
             else {
                 continue;
             };
+            let recording = request.map(|request| Recording {
+                workspace: workspace.uid.clone(),
+                request: request.clone(),
+                over: posting.record.clone().filter(|record| !record.counts(arrived_at)),
+                at: arrived_at,
+            });
             if !state.alive {
                 return Err(EngineError::SessionGone(session.name.to_string()));
             }
@@ -105,11 +122,15 @@ impl Engine {
                 })
                 .collect();
             let activity = self.activity(&messages, &session, &posting.activity, arrived_at);
-            match self
-                .table
-                .append(&workspace, &session, &state, &messages, &activity, arrived_at)
-                .await
-            {
+            let append = Append {
+                workspace: &workspace,
+                session: &session,
+                state: &state,
+                messages: &messages,
+                activity: &activity,
+                recording,
+            };
+            match self.table.append(append, arrived_at).await {
                 Ok(()) => {
                     self.wake_or_leave(&workspace, &session, seq).await;
                     return Ok(Posted {
@@ -124,6 +145,40 @@ impl Engine {
             }
         }
         Err(TableError::Conflict.into())
+    }
+
+    /// The answer that the same request was given before: the messages as they were posted.
+    async fn posted_before(&self, posting: &Posting, request: &KeyedRequest, record: &Record) -> Result<Posted> {
+        let Some(workspace) = &posting.workspace else {
+            return Err(EngineError::AnswerGone);
+        };
+        if !record.is_of(&workspace.uid, request) {
+            return Err(EngineError::KeyReused);
+        }
+        let (Some(session), Some(state)) = (&posting.session, &posting.state) else {
+            return Err(EngineError::AnswerGone);
+        };
+        let Effect::Messages {
+            session: uid,
+            first,
+            last,
+        } = &record.effect
+        else {
+            return Err(EngineError::AnswerGone);
+        };
+        if session.uid != *uid || !state.alive {
+            return Err(EngineError::AnswerGone);
+        }
+        let messages = self.table.posted_messages(uid, *first, *last).await?;
+        // The first request may have died before it sent its wake-up.
+        if state.queued {
+            self.wake_or_leave(workspace, session, state.last_seq).await;
+        }
+        Ok(Posted {
+            workspace: workspace.clone(),
+            session: session.clone(),
+            messages,
+        })
     }
 
     /// Creates what a first message needs: workspace, session, peers, memberships.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use reverie_aws::table::failures::Parked;
 use reverie_aws::table::work::{DreamWork, SessionWork};
 use reverie_aws::table::workspaces::Workspace;
 use reverie_core::dreaming::{Event, WhyNot, why_not};
@@ -17,6 +18,8 @@ pub struct Units {
     pub pending: usize,
     /// Being done.
     pub in_progress: usize,
+    /// Messages that could not be derived from, and that nobody has asked to try again.
+    pub failed: usize,
 }
 
 /// A session's work.
@@ -100,6 +103,15 @@ impl Engine {
             status.all.pending += 1;
             by_session.entry(name).or_default().pending += 1;
         }
+        for parked in work.parked.iter().filter(|parked| !parked.queued) {
+            if session.is_some_and(|wanted| *wanted != parked.session)
+                || !self.concerns(&parked.uid, observer, sender).await?
+            {
+                continue;
+            }
+            status.all.failed += 1;
+            by_session.entry(parked.session.clone()).or_default().failed += 1;
+        }
         for DreamWork {
             observer: by,
             observed,
@@ -131,6 +143,15 @@ impl Engine {
             .map(|(session, units)| SessionUnits { session, units })
             .collect();
         Ok(status)
+    }
+
+    /// The messages that could not be derived from, of the workspace or of one session.
+    pub async fn failed_messages(
+        &self,
+        workspace: &Workspace,
+        session: Option<&reverie_core::id::SessionUid>,
+    ) -> Result<Vec<Parked>> {
+        Ok(self.table.parked(&workspace.uid, session).await?)
     }
 
     /// Whether a session's waiting messages can become conclusions of an observer, or about a sender: by its members.

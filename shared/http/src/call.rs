@@ -4,6 +4,7 @@ use axum::RequestExt;
 use axum::body::to_bytes;
 use axum::extract::{FromRequest, Query, RawPathParams, Request};
 use http::StatusCode;
+use reverie_aws::table::idempotency::KeyedRequest;
 use reverie_core::id::{NameError, PeerName, SessionName, WorkspaceName};
 use serde_json::{Map, Value};
 
@@ -12,12 +13,18 @@ use crate::validate::{Node, Problems};
 
 /// The most bytes of a request's body: what Lambda takes.
 const MAX_BODY: usize = 6 * 1024 * 1024;
+/// The header that makes a POST safe to repeat.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// The longest idempotency key, in characters.
+const MAX_KEY: usize = 255;
 
 /// A request. Extracting it never refuses anything but a body that is too large.
 #[derive(Debug)]
 pub(crate) struct Call {
     path: Value,
     query: Value,
+    /// The values of the idempotency key's header; one that is no text is null.
+    keys: Vec<Value>,
     body: Vec<u8>,
 }
 
@@ -45,6 +52,8 @@ impl<S: Send + Sync> FromRequest<S> for Call {
             .map(|Query(pairs)| pairs)
             .unwrap_or_default();
         let query: Map<String, Value> = query.into_iter().map(|(key, value)| (key, value.into())).collect();
+        let keys = request.headers().get_all(IDEMPOTENCY_KEY).iter();
+        let keys = keys.map(|key| key.to_str().map_or(Value::Null, Value::from)).collect();
         let body = to_bytes(request.into_body(), MAX_BODY).await.map_err(|_| {
             let detail = format!("Request body is larger than {MAX_BODY} bytes");
             Error::refused(StatusCode::PAYLOAD_TOO_LARGE, detail)
@@ -52,6 +61,7 @@ impl<S: Send + Sync> FromRequest<S> for Call {
         Ok(Self {
             path: Value::Object(path),
             query: Value::Object(query),
+            keys,
             body: body.to_vec(),
         })
     }
@@ -84,6 +94,27 @@ impl Call {
                 }
             }
         }
+    }
+
+    /// The request as its idempotency key has it, when there is one: for `route`, with all that the path names within
+    /// the workspace. Bodies that read the same are the same.
+    pub(crate) fn keyed(&self, problems: &mut Problems, route: &[&str], body: &Body) -> Option<KeyedRequest> {
+        let (first, more) = self.keys.split_first()?;
+        let place = Node::root("header", Some(first)).named(IDEMPOTENCY_KEY);
+        let visible = first.as_str().filter(|key| {
+            (1..=MAX_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()) && more.is_empty()
+        });
+        if visible.is_none() {
+            place.refuse(
+                problems,
+                "Idempotency-Key must be given once, as 1 to 255 visible ASCII characters",
+            );
+        }
+        let text = match body {
+            Body::Json(value) => value.to_string(),
+            Body::Empty | Body::NotJson { .. } => String::new(),
+        };
+        visible.map(|key| KeyedRequest::new(route, key, &text))
     }
 
     /// The text of a path's parameter.
@@ -158,6 +189,7 @@ mod tests {
         Call {
             path: json!({"workspace_id": "no good"}),
             query: json!({}),
+            keys: Vec::new(),
             body: body.as_bytes().to_vec(),
         }
     }

@@ -104,10 +104,21 @@ impl From<EngineError> for Error {
             }
             EngineError::TooLarge(what) => Self::too_large(what),
             EngineError::SessionGone(session) => Self::not_found(format!("Session {session} not found")),
-            EngineError::Later(_) => Self::Busy,
-            EngineError::Port(_) | EngineError::Reasoner(_) | EngineError::Embed(_) | EngineError::Letter(_) => {
-                Self::Failed(Box::new(error))
+            EngineError::KeyReused => {
+                let detail = "Idempotency-Key was used with another request body in the last 24 hours";
+                Self::refused(StatusCode::UNPROCESSABLE_ENTITY, detail)
             }
+            EngineError::AnswerGone => {
+                let detail =
+                    "The request with this Idempotency-Key was answered before, and what it made has been deleted";
+                Self::refused(StatusCode::CONFLICT, detail)
+            }
+            EngineError::Later(_) => Self::Busy,
+            EngineError::Port(_)
+            | EngineError::Reasoner(_)
+            | EngineError::AtFault { .. }
+            | EngineError::Embed(_)
+            | EngineError::Letter(_) => Self::Failed(Box::new(error)),
         }
     }
 }

@@ -129,6 +129,12 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// The same value, at a named place.
+    pub(crate) fn named(mut self, name: &'static str) -> Self {
+        self.loc.push(Step::Key(name.into()));
+        self
+    }
+
     /// What is under a key.
     pub(crate) fn at(&self, key: impl Into<Cow<'static, str>>) -> Self {
         let key = key.into();

@@ -143,3 +143,19 @@ async fn what_is_wrong_is_told_at_once_and_in_the_contracts_shape() {
     .await;
     insta::assert_json_snapshot!(said);
 }
+
+#[tokio::test]
+async fn posted_once_under_a_key_of_the_clients() {
+    let said = play(async |tape| {
+        let body = json!({"messages": [{"peer_id": "maya", "content": "hi"}]});
+        for _ in 0..2 {
+            tape.keyed("/w/sessions/s/messages", "a", body.clone()).await;
+            tape.tick();
+        }
+        let other = json!({"messages": [{"peer_id": "maya", "content": "hello"}]});
+        tape.keyed("/w/sessions/s/messages", "a", other.clone()).await;
+        tape.keyed("/w/sessions/s/messages", "a key", other).await;
+    })
+    .await;
+    insta::assert_json_snapshot!(said);
+}

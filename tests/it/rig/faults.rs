@@ -316,6 +316,10 @@ impl FaultyReasoner {
 
 #[async_trait]
 impl Reasoner for FaultyReasoner {
+    fn wants_batches(&self) -> bool {
+        self.inner.wants_batches()
+    }
+
     async fn derive(&self, request: DeriveRequest<'_>) -> Result<Derived, ReasonerError> {
         let fault = self.faults.next("Derive");
         if matches!(fault, Fault::DieBefore | Fault::Fail) {

@@ -5,7 +5,7 @@
 //! | block: a POST's messages, zstd | `SU#<session uid>` / `B#<last seq, 20 digits>` |
 //! | overlay: edited metadata of one message | `SU#<session uid>` / `O#<seq>` |
 //! | cursor: how far ingest has come | `SU#<session uid>` / `CUR` |
-//! | answer: what a batch yielded, until it is applied | `SU#<session uid>` / `A#<first seq>` |
+//! | answer: what a batch yielded, until it is applied | `SU#<session uid>` / `A#<first seq>#<part>`; of a message that is tried again `A#<seq>r<try>#<part>` |
 //! | mark: a unit of an answer that is applied, 2 days | `SU#<session uid>` / `U#<first seq>#<unit>` |
 //!
 //! A block is written together with `last_seq` in one transaction conditioned on the session being alive: atomic,
@@ -26,12 +26,14 @@ use serde_json::{Map, Value};
 
 use super::activity::{self, Activity};
 use super::expression::{Clause, Condition, n, s};
+use super::failures;
+use super::idempotency::{self, Effect, KeyedRequest, Record, Recording};
 use super::peers::{self, Peer};
 use super::schema::key;
 use super::sessions::{self, Member, Session, SessionState, collection};
 use super::work::{self, SessionWork};
 use super::workspaces::{self, Workspace};
-use super::{Item, Key, Query, Result, Table, TableError, Write, from_item, json_text, to_item};
+use super::{Item, Key, Query, Result, TRANSACTION_ITEMS, Table, TableError, Write, from_item, json_text, to_item};
 
 /// The most bytes of messages, as JSON, that go into one block: compressed they stay under an item's 400 KB.
 const BLOCK_BYTES: usize = 380_000;
@@ -55,6 +57,25 @@ pub struct Posting {
     pub members: HashMap<PeerName, Member>,
     /// The senders' last activity.
     pub activity: HashMap<PeerName, Activity>,
+    /// What is remembered of the request, if it has an idempotency key; it may have expired.
+    pub record: Option<Record>,
+}
+
+/// Messages to be appended to a session.
+#[derive(Debug)]
+pub struct Append<'a> {
+    /// The workspace.
+    pub workspace: &'a Workspace,
+    /// The session.
+    pub session: &'a Session,
+    /// Its state as it was read.
+    pub state: &'a SessionState,
+    /// The messages; their sequence numbers follow the state's.
+    pub messages: &'a [Message],
+    /// Their senders' activity, where it is to be noted.
+    pub activity: &'a BTreeMap<PeerName, Activity>,
+    /// The record of the request, if it has an idempotency key.
+    pub recording: Option<Recording>,
 }
 
 /// How far ingest has come in a session.
@@ -62,9 +83,50 @@ pub struct Posting {
 pub struct Cursor {
     /// The last message whose batch is applied.
     pub seq: Seq,
-    /// Batches that failed since the last one that did not.
+    /// How often the batch after it has failed.
     #[serde(default)]
     pub failures: u32,
+    /// The last message of that batch, where a longer one kept failing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Seq>,
+    /// The last message of the batch that kept failing: until there one is at fault.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspect: Option<Seq>,
+    /// Messages of the next batch that are parked already: what its answer says by them is left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<Seq>,
+}
+
+impl Cursor {
+    /// At a message, with nothing known against what follows.
+    pub fn at(seq: Seq) -> Self {
+        Self { seq, ..Self::default() }
+    }
+
+    /// After the batch that ends with `last` went well. What is left of a batch that kept failing is halved once more:
+    /// the message at fault is in there.
+    #[must_use]
+    pub fn passed(&self, last: Seq) -> Self {
+        match self.suspect {
+            Some(suspect) if suspect > last => Self {
+                until: Some(Seq(last.0 + (suspect.0 - last.0).div_ceil(2))),
+                suspect: Some(suspect),
+                ..Self::at(last)
+            },
+            _ => Self::at(last),
+        }
+    }
+
+    /// After the batch that ends with `last` kept failing: its first half is next. `None` when it is one message, which
+    /// then is the one at fault.
+    pub fn narrowed(&self, last: Seq) -> Option<Self> {
+        let length = last.0.saturating_sub(self.seq.0);
+        (length > 1).then(|| Self {
+            until: Some(Seq(self.seq.0 + length.div_ceil(2))),
+            suspect: Some(last),
+            ..Self::at(self.seq)
+        })
+    }
 }
 
 /// What a batch yielded, stored before its first effect.
@@ -78,6 +140,9 @@ pub struct Answer {
     pub at: Time,
     /// The statements.
     pub derived: Derived,
+    /// Which try at a parked message it is of; 0 for a batch.
+    #[serde(default)]
+    pub retry: u32,
 }
 
 fn block(session: &SessionUid, last: Seq) -> Key {
@@ -92,18 +157,31 @@ pub(crate) fn cursor(session: &SessionUid) -> Key {
     Key::new(collection(session), "CUR")
 }
 
-/// That the cursor has come to the message before `first`, and not farther.
-fn stands_before(first: Seq) -> Condition {
-    let before = Seq(first.0.saturating_sub(1));
-    if before == Seq(0) {
-        Condition::Any(vec![Condition::Absent(key::PK), Condition::Equals("seq", n(0))])
-    } else {
-        Condition::Equals("seq", n(before))
+/// What the sort keys of an answer's parts begin with.
+fn answer_prefix(first: Seq, retry: u32) -> String {
+    match retry {
+        0 => format!("A#{:020}#", first.0),
+        retry => format!("A#{:020}r{retry}#", first.0),
     }
 }
 
-fn answer(session: &SessionUid, first: Seq, part: usize) -> Key {
-    Key::new(collection(session), format!("A#{:020}#{part:04}", first.0))
+fn answer(session: &SessionUid, first: Seq, retry: u32, part: usize) -> Key {
+    Key::new(collection(session), format!("{}{part:04}", answer_prefix(first, retry)))
+}
+
+/// The parts of a stored answer.
+pub(crate) fn answer_parts(session: &SessionUid, first: Seq, retry: u32) -> Query {
+    Query::of(collection(session)).prefix(answer_prefix(first, retry))
+}
+
+/// That the cursor is where it was read.
+pub(crate) fn unmoved(seq: Seq) -> Condition {
+    let there = Condition::Equals("seq", n(seq));
+    if seq == Seq(0) {
+        Condition::Any(vec![Condition::Absent(key::PK), there])
+    } else {
+        there
+    }
 }
 
 /// A mark that a unit of an answer is applied: written in the unit's transaction, if absent.
@@ -208,6 +286,7 @@ impl Table {
         workspace: &WorkspaceName,
         session: &SessionName,
         senders: &HashSet<PeerName>,
+        request: Option<&KeyedRequest>,
     ) -> Result<Posting> {
         let mut posting = Posting::default();
         let workspace_hint = workspaces::hint(workspace);
@@ -232,6 +311,8 @@ impl Table {
                 keys.extend(session_uid.as_ref().map(|session| sessions::member(session, sender)));
             }
             keys.extend(session_uid.as_ref().map(sessions::state));
+            let record = request.map(|request| idempotency::place(&uid, request));
+            keys.extend(record.clone());
             let mut items = self.get_many(keys).await?;
             posting.workspace = items.remove(&workspaces::head(workspace)).map(from_item).transpose()?;
             let Some(found) = &posting.workspace else {
@@ -242,6 +323,8 @@ impl Table {
                 continue;
             }
             self.remember(workspace_hint.clone(), uid.to_string());
+            let record = record.and_then(|record| items.remove(&record));
+            posting.record = record.map(from_item).transpose()?;
             for sender in senders {
                 if let Some(item) = items.remove(&peers::head(&uid, sender)) {
                     posting.peers.insert(sender.clone(), from_item(item)?);
@@ -274,16 +357,17 @@ impl Table {
     }
 
     /// Appends messages whose sequence numbers follow `state.last_seq`, notes the senders' activity, and puts the
-    /// session on the list of work. `Condition` means that the state has changed: read it again.
-    pub async fn append(
-        &self,
-        workspace: &Workspace,
-        session: &Session,
-        state: &SessionState,
-        messages: &[Message],
-        activity: &BTreeMap<PeerName, Activity>,
-        now: Time,
-    ) -> Result<()> {
+    /// session on the list of work. `Condition` means that the state has changed, or the idempotency key was used: read
+    /// again.
+    pub async fn append(&self, append: Append<'_>, now: Time) -> Result<()> {
+        let Append {
+            workspace,
+            session,
+            state,
+            messages,
+            activity,
+            recording,
+        } = append;
         let last = messages.last().map_or(state.last_seq, |message| message.seq);
         let advance = Write::update(
             sessions::state(&session.uid),
@@ -312,8 +396,16 @@ impl Table {
             .iter()
             .map(|(peer, activity)| activity::put(&workspace.uid, peer, activity))
             .collect::<Result<Vec<_>>>()?;
+        if let Some(recording) = recording {
+            let effect = Effect::Messages {
+                session: session.uid.clone(),
+                first: state.last_seq.next(),
+                last,
+            };
+            writes.push(recording.put(effect)?);
+        }
         // A hundred senders are more than one transaction takes; what does not fit is written after it.
-        let room = super::TRANSACTION_ITEMS.saturating_sub(writes.len());
+        let room = TRANSACTION_ITEMS.saturating_sub(writes.len());
         let rest = notes.split_off(notes.len().min(room));
         writes.extend(notes);
         self.transact(&writes).await?;
@@ -330,8 +422,8 @@ impl Table {
         self.get_as(&sessions::state(session)).await
     }
 
-    /// The messages from `first` to `last`, in order, with edited metadata laid over.
-    pub async fn messages(&self, session: &SessionUid, first: Seq, last: Seq) -> Result<Vec<Message>> {
+    /// The messages from `first` to `last`, in order, as they were posted.
+    pub async fn posted_messages(&self, session: &SessionUid, first: Seq, last: Seq) -> Result<Vec<Message>> {
         if first > last {
             return Ok(Vec::new());
         }
@@ -356,6 +448,15 @@ impl Table {
             from = reached.next();
         }
         messages.retain(|message| message.seq >= first && message.seq <= last);
+        Ok(messages)
+    }
+
+    /// The messages from `first` to `last`, in order, with edited metadata laid over.
+    pub async fn messages(&self, session: &SessionUid, first: Seq, last: Seq) -> Result<Vec<Message>> {
+        let mut messages = self.posted_messages(session, first, last).await?;
+        if messages.is_empty() {
+            return Ok(messages);
+        }
         let overlays = Query::of(collection(session)).between(overlay(session, first).sk, overlay(session, last).sk);
         for item in self.query(overlays).await? {
             let seq = Key::of(&item)
@@ -403,10 +504,9 @@ impl Table {
         Ok(self.get_as(&cursor(session)).await?.unwrap_or_default())
     }
 
-    /// The stored answer of the batch that starts at `first`, if it was derived already.
-    pub async fn answer(&self, session: &SessionUid, first: Seq) -> Result<Option<Answer>> {
-        let prefix = format!("A#{:020}#", first.0);
-        let parts = self.query(Query::of(collection(session)).prefix(prefix)).await?;
+    /// The stored answer of the batch that starts at `first`, or of a try at that message, if it was derived already.
+    pub async fn answer(&self, session: &SessionUid, first: Seq, retry: u32) -> Result<Option<Answer>> {
+        let parts = self.query(answer_parts(session, first, retry)).await?;
         let Some(head) = parts.first() else { return Ok(None) };
         let mut answer: Answer = unpacked(head)?;
         for part in &parts[1..] {
@@ -415,8 +515,9 @@ impl Table {
         Ok(Some(answer))
     }
 
-    /// Stores a batch's answer, unless there is one or the batch is applied already. Longer answers lie in several items, written in one transaction.
-    pub async fn store_answer(&self, session: &SessionUid, answer_: &Answer) -> Result<()> {
+    /// Stores an answer, unless there is one, or its batch, or its try, is over: nobody would remove it any more. Longer
+    /// answers lie in several items, written in one transaction.
+    pub async fn store_answer(&self, workspace: &Workspace, session: &SessionUid, answer_: &Answer) -> Result<()> {
         /// Statements per item: a batch has about 1,024 tokens, so one item is the rule.
         const PART: usize = 500;
         let mut head = answer_.clone();
@@ -424,16 +525,16 @@ impl Table {
             .derived
             .statements
             .split_off(head.derived.statements.len().min(PART));
-        let mut writes = vec![Write::put(packed(&answer(session, answer_.first, 0), "answer", &head)?).if_absent()];
+        let key = |part| answer(session, answer_.first, answer_.retry, part);
+        let mut writes = vec![Write::put(packed(&key(0), "answer", &head)?).if_absent()];
         for (place, part) in rest.chunks(PART).enumerate() {
-            writes.push(Write::put(packed(
-                &answer(session, answer_.first, place + 1),
-                "answer",
-                &part,
-            )?));
+            writes.push(Write::put(packed(&key(place + 1), "answer", &part)?));
         }
         // A slow delivery must not store it again once it is applied and forgotten.
-        writes.push(Write::check(cursor(session), stands_before(answer_.first)));
+        writes.push(match answer_.retry {
+            0 => Write::check(cursor(session), unmoved(Seq(answer_.first.0.saturating_sub(1)))),
+            retry => failures::check_retry(&workspace.uid, session, answer_.first, retry),
+        });
         match self.transact(&writes).await {
             Err(TableError::Condition(_)) => Ok(()),
             other => other,
@@ -441,15 +542,10 @@ impl Table {
     }
 
     /// Moves the cursor over an applied batch and forgets its answer. A cursor that has moved already is left.
-    pub async fn advance_cursor(&self, session: &SessionUid, answer_: &Answer) -> Result<()> {
-        let unmoved = stands_before(answer_.first);
-        let moved = Cursor {
-            seq: answer_.last,
-            failures: 0,
-        };
-        let mut writes = vec![Write::put(to_item(&cursor(session), "cursor", &moved)?).when(unmoved)];
-        let prefix = format!("A#{:020}#", answer_.first.0);
-        for part in self.query(Query::of(collection(session)).prefix(prefix)).await? {
+    pub async fn advance_cursor(&self, session: &SessionUid, read: &Cursor, answer_: &Answer) -> Result<()> {
+        let moved = to_item(&cursor(session), "cursor", &read.passed(answer_.last))?;
+        let mut writes = vec![Write::put(moved).when(unmoved(read.seq))];
+        for part in self.query(answer_parts(session, answer_.first, answer_.retry)).await? {
             writes.push(Write::delete(Key::of(&part)));
         }
         match self.transact(&writes).await {
@@ -458,29 +554,27 @@ impl Table {
         }
     }
 
-    /// Counts a failure of the batch after the cursor. A cursor that has moved meanwhile is left.
-    pub async fn note_failure(&self, session: &SessionUid, read: &Cursor) -> Result<()> {
-        let failed = Cursor {
-            seq: read.seq,
-            failures: read.failures.saturating_add(1),
+    /// Takes a session off the list of work, provided that no message and no try has come since its state was read, and
+    /// says whether it did.
+    pub async fn caught_up(
+        &self,
+        workspace: &WorkspaceUid,
+        session: &SessionUid,
+        state: &SessionState,
+    ) -> Result<bool> {
+        let retries = Condition::Equals("retries", n(state.retries));
+        let no_more = match state.retries {
+            0 => Condition::Any(vec![Condition::Absent("retries"), retries]),
+            _ => retries,
         };
-        let unmoved = Condition::Any(vec![Condition::Absent(key::PK), Condition::Equals("seq", n(read.seq))]);
-        match self
-            .transact(&[Write::put(to_item(&cursor(session), "cursor", &failed)?).when(unmoved)])
-            .await
-        {
-            Err(TableError::Condition(_)) => Ok(()),
-            other => other,
-        }
-    }
-
-    /// Takes a session off the list of work, provided that its cursor has reached `last_seq`, and says whether it did.
-    pub async fn caught_up(&self, workspace: &WorkspaceUid, session: &SessionUid, last_seq: Seq) -> Result<bool> {
         let rest = Write::update(
             sessions::state(session),
             vec![Clause::Set("queued", AttributeValue::Bool(false))],
         )
-        .when(Condition::Equals("last_seq", n(last_seq)));
+        .when(Condition::All(vec![
+            Condition::Equals("last_seq", n(state.last_seq)),
+            no_more,
+        ]));
         match self
             .transact(&[rest, Write::delete(work::session(workspace, session))])
             .await
@@ -488,6 +582,52 @@ impl Table {
             Ok(()) => Ok(true),
             Err(TableError::Condition(_)) => Ok(false),
             Err(error) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which messages are tried together until the one at fault is parked, and what is tried after it.
+    fn search(length: u64, fault: u64) -> Vec<(u64, u64)> {
+        let (mut cursor, mut tried) = (Cursor::default(), Vec::new());
+        loop {
+            let last = cursor.until.unwrap_or(Seq(length));
+            tried.push((cursor.seq.0 + 1, last.0));
+            if fault <= cursor.seq.0 || fault > last.0 {
+                cursor = cursor.passed(last);
+                if cursor.seq.0 >= length {
+                    return tried;
+                }
+            } else if let Some(narrowed) = cursor.narrowed(last) {
+                cursor = narrowed;
+            } else {
+                assert_eq!(last, Seq(fault));
+                cursor = Cursor::at(last);
+                if last.0 >= length {
+                    return tried;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_message_at_fault_is_found_in_few_tries_and_the_rest_is_one_batch_again() {
+        assert_eq!(search(1, 1), [(1, 1)]);
+        assert_eq!(search(5, 4), [(1, 5), (1, 3), (4, 4), (5, 5)]);
+        assert_eq!(search(4, 1), [(1, 4), (1, 2), (1, 1), (2, 4)]);
+        for fault in 1..=100 {
+            let tried = search(100, fault);
+            assert!(tried.len() <= 10, "{fault}: {tried:?}");
+            // Every other message is in exactly one batch that goes well.
+            let well: u64 = tried
+                .iter()
+                .filter(|(first, last)| fault < *first || fault > *last)
+                .map(|(first, last)| last - first + 1)
+                .sum();
+            assert_eq!(well, 99, "{fault}: {tried:?}");
         }
     }
 }

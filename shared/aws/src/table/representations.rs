@@ -12,13 +12,14 @@ use std::time::Duration;
 
 use reverie_core::conclusion::CardEntry;
 use reverie_core::dreaming::State;
-use reverie_core::id::{PeerName, RepresentationId, WorkspaceName, WorkspaceUid, digest};
+use reverie_core::id::{PeerName, RepresentationId, RunId, WorkspaceName, WorkspaceUid, digest};
 use reverie_core::run::Status;
 use reverie_core::time::Time;
 use serde::{Deserialize, Serialize};
 
 use super::due::{DueKind, LEAVE, due_key, sortable};
 use super::expression::{Clause, Condition, n, s};
+use super::idempotency::{Effect, Recording};
 use super::lists::{self, Paging};
 use super::runs::{self, Checkpoints, Run};
 use super::schema::{BY_PEER_INDEX, key};
@@ -122,12 +123,15 @@ pub enum RunWrite {
     Remove(Run),
     /// The stored answers of a run that ends.
     Forget(Checkpoints),
+    /// The record of a request with an idempotency key, and the run that answers it.
+    Answered(Recording, RunId),
 }
 
 impl RunWrite {
     fn writes(&self) -> Result<Vec<Write>> {
         let (run, write) = match self {
             Self::Forget(Checkpoints(keys)) => return Ok(keys.iter().cloned().map(Write::delete).collect()),
+            Self::Answered(recording, run) => return Ok(vec![recording.put(Effect::Dream { run: run.clone() })?]),
             Self::Remove(run) => {
                 return Ok(vec![
                     runs::remove(run),

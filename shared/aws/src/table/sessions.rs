@@ -59,6 +59,12 @@ pub struct SessionState {
     pub alive: bool,
     /// Whether the session is in the due index, to be derived from.
     pub queued: bool,
+    /// How often another try at a parked message was asked for.
+    #[serde(default)]
+    pub retries: u64,
+    /// How many of those were made.
+    #[serde(default)]
+    pub retried: u64,
 }
 
 /// A peer's settings in a session. `None` is unset.
@@ -366,6 +372,8 @@ impl Table {
             last_seq: Seq(0),
             alive: true,
             queued: false,
+            retries: 0,
+            retried: 0,
         };
         let mut writes = vec![
             Write::put(to_item(&head(&workspace.uid, name), "session", &session)?).if_absent(),

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | a session with messages past its cursor | `Q#<workspace uid>` / `S#<session uid>` | `session`, a minute after it was written |
 //! | a pending or running dream | `Q#<workspace uid>` / `D#<run id>` | – (the run's own item is in it) |
+//! | a parked message, see [`super::failures`] | `Q#<workspace uid>` / `F#<session uid>#<seq>` | – |
 //!
 //! A session's row is written by the POST that makes it lag and deleted by the ingest that catches up, each in the
 //! transaction that changes the state's `queued` flag; a dream's row lives from its request or claim to its end.
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::due::{DueKind, due_key};
 use super::expression::{Clause, s};
+use super::failures::Parked;
 use super::schema::key;
 use super::{Key, Query, Result, Table, TableError, Write, from_item, to_item, with_due};
 
@@ -62,9 +64,11 @@ pub struct Work {
     pub sessions: Vec<SessionWork>,
     /// Dreams.
     pub dreams: Vec<DreamWork>,
+    /// Messages that could not be derived from.
+    pub parked: Vec<Parked>,
 }
 
-fn partition(workspace: &WorkspaceUid) -> String {
+pub(crate) fn partition(workspace: &WorkspaceUid) -> String {
     format!("Q#{workspace}")
 }
 
@@ -106,10 +110,11 @@ impl Table {
     pub async fn work(&self, workspace: &WorkspaceUid) -> Result<Work> {
         let mut work = Work::default();
         for item in self.query(Query::of(partition(workspace))).await? {
-            if Key::of(&item).sk.starts_with("S#") {
-                work.sessions.push(from_item(item)?);
-            } else {
-                work.dreams.push(from_item(item)?);
+            match Key::of(&item).sk.split_once('#') {
+                Some(("S", _)) => work.sessions.push(from_item(item)?),
+                Some(("D", _)) => work.dreams.push(from_item(item)?),
+                Some(("F", _)) => work.parked.push(from_item(item)?),
+                _ => {}
             }
         }
         Ok(work)

@@ -1,6 +1,7 @@
 //! What users ask of dreams: run one now, cancel one, take one back.
 
 use reverie_aws::table::TableError;
+use reverie_aws::table::idempotency::{Effect as Made, KeyedRequest, Recording};
 use reverie_aws::table::representations::RunWrite;
 use reverie_aws::table::runs::Run;
 use reverie_aws::table::workspaces::Workspace;
@@ -11,6 +12,32 @@ use reverie_core::run::{DreamType, Status, Trigger};
 
 use crate::machine::{ATTEMPTS, Advance, Caller, fresh_run, pause};
 use crate::{Engine, EngineError, Result};
+
+/// A request for a dream. Both peers must exist; the caller has checked.
+#[derive(Clone, Debug)]
+pub struct NewDream<'a> {
+    /// Whose view.
+    pub observer: &'a PeerName,
+    /// Of whom.
+    pub observed: &'a PeerName,
+    /// What is to be done.
+    pub dream_type: DreamType,
+    /// The session whose settings decide; none: the workspace's.
+    pub session: Option<SessionRef>,
+    /// Whether a card refresh starts from no card.
+    pub rebuild: bool,
+    /// The record to be written of it, if it has an idempotency key.
+    pub recording: Option<Recording>,
+}
+
+/// A request with an idempotency key, looked up.
+#[derive(Clone, Debug)]
+pub enum Keyed {
+    /// It was answered before, like this.
+    Before(Scheduled),
+    /// It is new, and is to be recorded like this.
+    New(Recording),
+}
 
 /// An accepted request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,39 +89,58 @@ pub enum NotUndoable {
 }
 
 impl Engine {
-    /// Asks for a dream now; a card refresh with `rebuild` starts from no card. One of the same type that is pending or running already answers it (rule 6).
-    /// Both peers must exist; the caller has checked.
-    pub async fn schedule_dream(
-        &self,
-        workspace: &Workspace,
-        observer: &PeerName,
-        observed: &PeerName,
-        dream_type: DreamType,
-        session: Option<SessionRef>,
-        rebuild: bool,
-    ) -> Result<Scheduled> {
+    /// Asks for a dream now. One of the same type that is pending or running already answers it (rule 6).
+    pub async fn schedule_dream(&self, workspace: &Workspace, new: NewDream<'_>) -> Result<Scheduled> {
         let now = self.now();
         let representation = self
             .table
-            .ensure_representation(workspace, observer, observed, now)
+            .ensure_representation(workspace, new.observer, new.observed, now)
             .await?;
         let id = RunId::new(&representation.id, now, &[&self.ids.uid()]);
-        let mut run = fresh_run(&representation, &id, dream_type, Trigger::Manual, now);
-        run.session = session;
-        run.rebuild = rebuild;
-        self.request(run).await
+        let mut run = fresh_run(&representation, &id, new.dream_type, Trigger::Manual, now);
+        run.session = new.session;
+        run.rebuild = new.rebuild;
+        self.request(workspace, run, new.recording).await
     }
 
-    async fn request(&self, run: Run) -> Result<Scheduled> {
+    /// Whether a request for a dream was answered before under its idempotency key.
+    pub async fn keyed_dream(&self, workspace: &Workspace, request: &KeyedRequest) -> Result<Keyed> {
+        let record = self.table.request_record(&workspace.uid, request).await?;
+        let at = self.now();
+        match record {
+            Some(record) if record.counts(at) => match record.effect {
+                _ if !record.is_of(&workspace.uid, request) => Err(EngineError::KeyReused),
+                Made::Dream { run } => Ok(Keyed::Before(Scheduled { run, fresh: false })),
+                Made::Messages { .. } => Err(EngineError::AnswerGone),
+            },
+            over => Ok(Keyed::New(Recording {
+                workspace: workspace.uid.clone(),
+                request: request.clone(),
+                over,
+                at,
+            })),
+        }
+    }
+
+    async fn request(&self, workspace: &Workspace, run: Run, recording: Option<Recording>) -> Result<Scheduled> {
         let event = Event::Request {
             dream_type: run.dream_type,
             run: run.id.clone(),
         };
         let representation = run.representation();
-        let writes = [RunWrite::Create(run.clone())];
+        let mut writes = vec![RunWrite::Create(run.clone())];
+        if let Some(recording) = &recording {
+            writes.push(RunWrite::Answered(recording.clone(), run.id.clone()));
+        }
         let advanced = match self.advance(&representation, &event, &writes, Caller::Api).await? {
             Advance::Done(advanced) => advanced,
             Advance::Lost | Advance::Gone => {
+                // The same request may have come twice at once, and the other one was faster.
+                if let Some(recording) = recording
+                    && let Keyed::Before(before) = self.keyed_dream(workspace, &recording.request).await?
+                {
+                    return Ok(before);
+                }
                 return Err(EngineError::NotFound {
                     what: "representation of",
                     name: run.observed.to_string(),
@@ -199,7 +245,7 @@ impl Engine {
         let undo = RunId::new(&representation.id, now, &[&self.ids.uid()]);
         let mut run = fresh_run(&representation, &undo, DreamType::Undo, Trigger::Manual, now);
         run.undo_of = Some(id.clone());
-        let scheduled = self.request(run).await?;
+        let scheduled = self.request(workspace, run, None).await?;
         if scheduled.fresh {
             return Ok(scheduled.run);
         }

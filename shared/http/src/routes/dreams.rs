@@ -12,7 +12,7 @@ use reverie_core::dreaming::{Timings, View, WhyNot};
 use reverie_core::id::{NameError, PeerName, RunId, SessionName};
 use reverie_core::run::DreamType;
 use reverie_core::settings::Levels;
-use reverie_engine::{DreamStatus, NotCancellable, NotUndoable};
+use reverie_engine::{DreamStatus, Keyed, NewDream, NotCancellable, NotUndoable, Scheduled};
 use serde_json::json;
 
 use crate::app::App;
@@ -49,8 +49,8 @@ async fn known_peer(app: &App, workspace: &Workspace, text: &str) -> Result<Peer
 
 async fn schedule(State(app): State<App>, call: Call) -> Result<Response, Error> {
     let mut problems = Problems::default();
-    let body = call.body();
-    let body = body.required(&mut problems);
+    let read = call.body();
+    let body = read.required(&mut problems);
     let observer = body.at("observer").text(&mut problems, 0, usize::MAX);
     let observed = text(&body, "observed", &mut problems);
     let session = text(&body, "session_id", &mut problems);
@@ -72,8 +72,16 @@ async fn schedule(State(app): State<App>, call: Call) -> Result<Response, Error>
         (_, true) => DreamType::DryRun,
         (_, false) => DreamType::Omni,
     };
+    let request = call.keyed(&mut problems, &["schedule_dream"], &read);
     let observer = problems.finish(observer)?;
     let workspace = app.workspace(&call).await?;
+    let recording = match request {
+        Some(request) => match app.engine.keyed_dream(&workspace, &request).await? {
+            Keyed::Before(scheduled) => return Ok(scheduled_as(dream_type, &scheduled)),
+            Keyed::New(recording) => Some(recording),
+        },
+        None => None,
+    };
     let observed = observed.unwrap_or_else(|| observer.clone());
     let observer = known_peer(&app, &workspace, &observer).await?;
     let observed = if observed == observer.as_str() {
@@ -89,15 +97,24 @@ async fn schedule(State(app): State<App>, call: Call) -> Result<Response, Error>
         }
         None => None,
     };
-    let scheduled = app
-        .engine
-        .schedule_dream(&workspace, &observer, &observed, dream_type, session, rebuild)
-        .await?;
-    Ok(if dream_type == DreamType::DryRun {
+    let new = NewDream {
+        observer: &observer,
+        observed: &observed,
+        dream_type,
+        session,
+        rebuild,
+        recording,
+    };
+    let scheduled = app.engine.schedule_dream(&workspace, new).await?;
+    Ok(scheduled_as(dream_type, &scheduled))
+}
+
+fn scheduled_as(dream_type: DreamType, scheduled: &Scheduled) -> Response {
+    if dream_type == DreamType::DryRun {
         accepted(&scheduled.run)
     } else {
         StatusCode::NO_CONTENT.into_response()
-    })
+    }
 }
 
 fn accepted(run: &RunId) -> Response {

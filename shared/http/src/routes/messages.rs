@@ -10,6 +10,7 @@ use reverie_aws::table::sessions::Session;
 use reverie_aws::table::workspaces::{Given, Workspace};
 use reverie_core::id::{MessageId, PeerName, Seq, SessionName, WorkspaceName};
 use reverie_engine::NewMessage;
+use serde_json::json;
 
 use crate::app::App;
 use crate::call::Call;
@@ -42,6 +43,10 @@ pub(crate) fn routes() -> Router<App> {
         .route(
             "/v3/workspaces/{workspace_id}/sessions/{session_id}/messages/{message_id}",
             get(one).put(update),
+        )
+        .route(
+            "/v3/workspaces/{workspace_id}/sessions/{session_id}/messages/{message_id}/retry",
+            post(retry),
         )
 }
 
@@ -80,8 +85,12 @@ async fn create(State(app): State<App>, call: Call) -> Result<Response, Error> {
         })
         .collect();
     let messages = messages.into_iter().collect::<Option<Vec<_>>>();
+    let request = call.keyed(&mut problems, &["messages", call.text("session_id")], &body);
     let ((workspace, session), messages) = problems.finish(workspace.zip(session).zip(messages))?;
-    let posted = app.engine.post_messages(&workspace, &session, messages).await?;
+    let posted = app
+        .engine
+        .post_messages(&workspace, &session, messages, request.as_ref())
+        .await?;
     let place = Place {
         workspace: &posted.workspace.name,
         session: &posted.session.name,
@@ -188,6 +197,18 @@ async fn update(State(app): State<App>, call: Call) -> Result<Json<MessageBody>,
         message.metadata = metadata;
     }
     Ok(shown(&workspace, &session, message))
+}
+
+/// Another try at a message that could not be derived from.
+async fn retry(State(app): State<App>, call: Call) -> Result<Response, Error> {
+    let (workspace, session, message) = read(&app, &call).await?;
+    let id = MessageId::of(&session.uid, message.seq);
+    if app.engine.retry_message(&workspace, &session, message.seq).await? {
+        Ok((StatusCode::ACCEPTED, Json(json!({ "id": id }))).into_response())
+    } else {
+        let detail = format!("Message {id} has not failed");
+        Err(Error::refused(StatusCode::CONFLICT, detail))
+    }
 }
 
 #[cfg(test)]

@@ -3,19 +3,25 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
-use reverie_core::id::{NameError, PeerName, SessionName};
+use reverie_aws::table::failures::Parked;
+use reverie_core::id::{MessageId, NameError, PeerName, SessionName};
 use reverie_engine::{QueueStatus, Units};
 use serde::Serialize;
 
 use crate::app::App;
 use crate::call::Call;
 use crate::error::Error;
+use crate::page::{Body, paging};
 use crate::validate::Problems;
+use crate::wire::At;
 
 pub(crate) fn routes() -> Router<App> {
-    Router::new().route("/v3/workspaces/{workspace_id}/queue/status", get(status))
+    Router::new()
+        .route("/v3/workspaces/{workspace_id}/queue/status", get(status))
+        .route("/v3/workspaces/{workspace_id}/queue/failed", get(failed))
 }
 
 /// Counts as the contract has them. Finished work leaves the queue at once, so none is completed.
@@ -26,6 +32,8 @@ struct Counts {
     completed_work_units: usize,
     in_progress_work_units: usize,
     pending_work_units: usize,
+    /// Ours: the SDKs pass over what they do not know here.
+    failed_work_units: usize,
 }
 
 impl From<Units> for Counts {
@@ -35,6 +43,7 @@ impl From<Units> for Counts {
             completed_work_units: 0,
             in_progress_work_units: units.in_progress,
             pending_work_units: units.pending,
+            failed_work_units: units.failed,
         }
     }
 }
@@ -97,6 +106,44 @@ async fn status(State(app): State<App>, call: Call) -> Result<Json<StatusBody>, 
     Ok(Json(StatusBody::of(status, session.is_some())))
 }
 
+/// A message that could not be derived from.
+#[derive(Debug, Serialize)]
+struct FailedBody {
+    message_id: MessageId,
+    session_id: SessionName,
+    error: &'static str,
+    failed_at: At,
+    attempts: u32,
+    retrying: bool,
+}
+
+impl From<Parked> for FailedBody {
+    fn from(parked: Parked) -> Self {
+        Self {
+            message_id: MessageId::of(&parked.uid, parked.seq),
+            session_id: parked.session,
+            error: parked.error.as_str(),
+            failed_at: At(parked.at),
+            attempts: parked.attempts,
+            retrying: parked.queued,
+        }
+    }
+}
+
+async fn failed(State(app): State<App>, call: Call) -> Result<Response, Error> {
+    let mut problems = Problems::default();
+    let paging = paging(&call.query(), &mut problems);
+    problems.finish(Some(()))?;
+    let workspace = app.workspace(&call).await?;
+    let session = match named(&call, "session_id", SessionName::parse) {
+        Ok(Some(name)) => Some(app.session(&workspace, &name).await?.uid),
+        Ok(None) => None,
+        Err(_) => return Ok(Body::of(paging.of(Vec::<FailedBody>::new()), paging).into_response()),
+    };
+    let failed = app.engine.failed_messages(&workspace, session.as_ref()).await?;
+    Ok(Body::of(paging.of(failed).map(FailedBody::from), paging).into_response())
+}
+
 #[cfg(test)]
 mod tests {
     use reverie_engine::SessionUnits;
@@ -109,6 +156,7 @@ mod tests {
         let units = Units {
             pending: 2,
             in_progress: 1,
+            failed: 4,
         };
         let status = QueueStatus {
             all: units,
@@ -118,7 +166,7 @@ mod tests {
             }],
         };
         let counts = json!({"total_work_units": 3, "completed_work_units": 0, "in_progress_work_units": 1,
-            "pending_work_units": 2});
+            "pending_work_units": 2, "failed_work_units": 4});
         let mut of_session = counts.clone();
         of_session["session_id"] = json!("s");
         let mut body = counts;
