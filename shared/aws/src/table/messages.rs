@@ -117,6 +117,15 @@ impl Cursor {
         }
     }
 
+    /// After the batch after it failed once more.
+    #[must_use]
+    pub fn failed(&self) -> Self {
+        Self {
+            failures: self.failures.saturating_add(1),
+            ..self.clone()
+        }
+    }
+
     /// After the batch that ends with `last` kept failing: its first half is next. `None` when it is one message, which
     /// then is the one at fault.
     pub fn narrowed(&self, last: Seq) -> Option<Self> {

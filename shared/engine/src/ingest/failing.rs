@@ -26,6 +26,8 @@ use crate::{Engine, EngineError, Result};
 const QUEUE_ATTEMPTS: u32 = 4;
 /// How often a batch may fail for reasons that may pass before one of its messages is looked for as the cause.
 pub(super) const ATTEMPTS: u32 = 6;
+/// How often a message alone may have no usable answer before it is parked: a model may do better when it is asked again.
+const ATTEMPTS_ALONE: u32 = 3;
 /// The wait after its first failure; it doubles.
 const FIRST_BACKOFF: Duration = Duration::from_secs(2);
 /// The longest wait between two attempts at a batch that fails.
@@ -104,6 +106,8 @@ impl Engine {
         let uid = &place.session.uid;
         if let Some(narrowed) = cursor.narrowed(last) {
             self.table.save_cursor(uid, cursor, &narrowed).await?;
+        } else if cursor.failures + 1 < ATTEMPTS_ALONE {
+            self.table.save_cursor(uid, cursor, &cursor.failed()).await?;
         } else {
             let parked = self.parked(place, last, kind, cursor.failures + 1);
             self.table
@@ -188,7 +192,8 @@ impl Engine {
 
     /// Notes that the batch after the cursor failed; nothing else moves.
     async fn back_off(&self, place: &Place<'_>, cursor: &Cursor, error: EngineError) -> Result<Next> {
-        let failures = cursor.failures.saturating_add(1);
+        let noted = cursor.failed();
+        let failures = noted.failures;
         tracing::warn!(
             session.uid = %place.session.uid,
             batch.first = cursor.seq.0 + 1,
@@ -196,10 +201,6 @@ impl Engine {
             error = &error as &dyn std::error::Error,
             "a batch failed"
         );
-        let noted = Cursor {
-            failures,
-            ..cursor.clone()
-        };
         if self
             .table
             .save_cursor(&place.session.uid, cursor, &noted)
