@@ -311,6 +311,13 @@ impl Rig {
         faults::scan(&self.storage).await
     }
 
+    /// Everything that the table holds, in the clear: what is stored compressed is opened.
+    pub(crate) async fn items_in_the_clear(&self) -> Vec<Value> {
+        let mut items = self.items().await;
+        items.iter_mut().for_each(faults::open);
+        items
+    }
+
     /// Everything that the table holds, as text to compare.
     ///
     /// Left out are fences, revisions, leases and times that say when something was written, not what: a run that was

@@ -330,6 +330,21 @@ impl Table {
         self.get_as(&sessions::state(session)).await
     }
 
+    /// The states of those of the sessions that are there; one that is not alive is being deleted.
+    pub async fn session_states<'a>(
+        &self,
+        sessions: impl IntoIterator<Item = &'a SessionUid>,
+    ) -> Result<HashMap<SessionUid, SessionState>> {
+        let keys: HashMap<Key, &SessionUid> = sessions.into_iter().map(|uid| (sessions::state(uid), uid)).collect();
+        let mut states = HashMap::new();
+        for (key, item) in self.get_many(keys.keys().cloned()).await? {
+            if let Some(uid) = keys.get(&key) {
+                states.insert((*uid).clone(), from_item(item)?);
+            }
+        }
+        Ok(states)
+    }
+
     /// The messages from `first` to `last`, in order, with edited metadata laid over.
     pub async fn messages(&self, session: &SessionUid, first: Seq, last: Seq) -> Result<Vec<Message>> {
         if first > last {
@@ -377,13 +392,14 @@ impl Table {
         Ok(self.messages(session, seq, seq).await?.pop())
     }
 
-    /// Replaces a message's metadata. Not activity: nothing is queued (`field-reports.md` row 12).
+    /// Replaces a message's metadata. Not activity: nothing is queued (`field-reports.md` row 12). `false` when the
+    /// session is gone.
     pub async fn set_message_metadata(
         &self,
         session: &SessionUid,
         seq: Seq,
         metadata: &Map<String, Value>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let item = to_item(
             &overlay(session, seq),
             "overlay",
@@ -391,11 +407,11 @@ impl Table {
                 metadata: metadata.clone(),
             },
         )?;
-        let alive = Write::check(
-            sessions::state(session),
-            Condition::Equals("alive", AttributeValue::Bool(true)),
-        );
-        self.transact(&[Write::put(item), alive]).await
+        match self.transact(&[Write::put(item), sessions::check_alive(session)]).await {
+            Ok(()) => Ok(true),
+            Err(TableError::Condition(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// How far ingest has come.
@@ -415,7 +431,8 @@ impl Table {
         Ok(Some(answer))
     }
 
-    /// Stores a batch's answer, unless there is one or the batch is applied already. Longer answers lie in several items, written in one transaction.
+    /// Stores a batch's answer, unless there is one, the batch is applied already, or the session is gone. Longer answers
+    /// lie in several items, written in one transaction.
     pub async fn store_answer(&self, session: &SessionUid, answer_: &Answer) -> Result<()> {
         /// Statements per item: a batch has about 1,024 tokens, so one item is the rule.
         const PART: usize = 500;
@@ -424,7 +441,10 @@ impl Table {
             .derived
             .statements
             .split_off(head.derived.statements.len().min(PART));
-        let mut writes = vec![Write::put(packed(&answer(session, answer_.first, 0), "answer", &head)?).if_absent()];
+        let mut writes = vec![
+            Write::put(packed(&answer(session, answer_.first, 0), "answer", &head)?).if_absent(),
+            sessions::check_alive(session),
+        ];
         for (place, part) in rest.chunks(PART).enumerate() {
             writes.push(Write::put(packed(
                 &answer(session, answer_.first, place + 1),
@@ -440,14 +460,18 @@ impl Table {
         }
     }
 
-    /// Moves the cursor over an applied batch and forgets its answer. A cursor that has moved already is left.
+    /// Moves the cursor over an applied batch and forgets its answer. A cursor that has moved already is left, as is that
+    /// of a session that is gone.
     pub async fn advance_cursor(&self, session: &SessionUid, answer_: &Answer) -> Result<()> {
         let unmoved = stands_before(answer_.first);
         let moved = Cursor {
             seq: answer_.last,
             failures: 0,
         };
-        let mut writes = vec![Write::put(to_item(&cursor(session), "cursor", &moved)?).when(unmoved)];
+        let mut writes = vec![
+            Write::put(to_item(&cursor(session), "cursor", &moved)?).when(unmoved),
+            sessions::check_alive(session),
+        ];
         let prefix = format!("A#{:020}#", answer_.first.0);
         for part in self.query(Query::of(collection(session)).prefix(prefix)).await? {
             writes.push(Write::delete(Key::of(&part)));
@@ -465,10 +489,11 @@ impl Table {
             failures: read.failures.saturating_add(1),
         };
         let unmoved = Condition::Any(vec![Condition::Absent(key::PK), Condition::Equals("seq", n(read.seq))]);
-        match self
-            .transact(&[Write::put(to_item(&cursor(session), "cursor", &failed)?).when(unmoved)])
-            .await
-        {
+        let writes = [
+            Write::put(to_item(&cursor(session), "cursor", &failed)?).when(unmoved),
+            sessions::check_alive(session),
+        ];
+        match self.transact(&writes).await {
             Err(TableError::Condition(_)) => Ok(()),
             other => other,
         }

@@ -64,7 +64,7 @@ pub struct Work {
     pub dreams: Vec<DreamWork>,
 }
 
-fn partition(workspace: &WorkspaceUid) -> String {
+pub(crate) fn partition(workspace: &WorkspaceUid) -> String {
     format!("Q#{workspace}")
 }
 
