@@ -11,6 +11,7 @@ mod checklist;
 mod crash;
 mod documentation;
 mod embedded;
+mod erasure;
 mod history;
 mod http;
 mod ingest;

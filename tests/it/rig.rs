@@ -231,8 +231,8 @@ impl Rig {
                 };
                 received = true;
                 let handled = match queue {
-                    QueueName::Ingest => self.engine.handle_ingest(&delivery.body).await,
-                    QueueName::Dreams => self.engine.handle_dream(&delivery.body).await,
+                    QueueName::Ingest => Box::pin(self.engine.handle_ingest(&delivery.body)).await,
+                    QueueName::Dreams => Box::pin(self.engine.handle_dream(&delivery.body)).await,
                 };
                 match handled {
                     Ok(()) => accept_stale(self.queues.delete(queue, &delivery.receipt).await),
@@ -327,6 +327,13 @@ impl Rig {
     /// [`Rig::fingerprint`].
     pub(crate) async fn items(&self) -> Vec<Value> {
         faults::scan(&self.storage).await
+    }
+
+    /// Everything that the table holds, in the clear: what is stored compressed is opened.
+    pub(crate) async fn items_in_the_clear(&self) -> Vec<Value> {
+        let mut items = self.items().await;
+        items.iter_mut().for_each(faults::open);
+        items
     }
 
     /// Everything that the table holds, as text to compare.

@@ -9,7 +9,8 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, ConditionCheck, Delete, KeysAndAttributes, Put, TransactWriteItem, Update,
+    AttributeValue, ConditionCheck, Delete, DeleteRequest, KeysAndAttributes, Put, TransactWriteItem, Update,
+    WriteRequest,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -22,6 +23,7 @@ pub mod activity;
 pub mod changes;
 pub mod conclusions;
 pub mod due;
+pub mod erasure;
 pub mod failures;
 pub mod idempotency;
 pub mod lists;
@@ -50,6 +52,8 @@ const ATTEMPTS: u32 = 10;
 pub const TRANSACTION_ITEMS: usize = 100;
 /// The most keys of one batch read.
 const BATCH_KEYS: usize = 100;
+/// The most items of one batch of deletes.
+const BATCH_DELETES: usize = 25;
 /// The version of the items' schema, written on each.
 const SCHEMA_VERSION: u32 = 1;
 
@@ -233,6 +237,7 @@ pub(crate) struct Query {
     range: Range,
     reverse: bool,
     limit: Option<usize>,
+    keys_only: bool,
     consistent: bool,
 }
 
@@ -254,6 +259,7 @@ impl Query {
             range: Range::All,
             reverse: false,
             limit: None,
+            keys_only: false,
             consistent: true,
         }
     }
@@ -284,6 +290,12 @@ impl Query {
 
     pub(crate) fn reverse(mut self, reverse: bool) -> Self {
         self.reverse = reverse;
+        self
+    }
+
+    /// Only the items' keys.
+    pub(crate) fn keys_only(mut self) -> Self {
+        self.keys_only = true;
         self
     }
 
@@ -417,6 +429,9 @@ impl Table {
                     format!("{partition} AND {name} <= {high}")
                 }
             };
+            let projection = query
+                .keys_only
+                .then(|| format!("{}, {}", aliases.name(key::PK), aliases.name(key::SK)));
             let left = query.limit.map(|limit| limit.saturating_sub(items.len()));
             let got = self
                 .client
@@ -424,6 +439,7 @@ impl Table {
                 .table_name(&self.name)
                 .set_index_name(query.index.map(str::to_owned))
                 .key_condition_expression(expression)
+                .set_projection_expression(projection)
                 .set_expression_attribute_names(aliases.names())
                 .set_expression_attribute_values(aliases.values())
                 .scan_index_forward(!query.reverse)
@@ -445,6 +461,42 @@ impl Table {
                 Err(error) => return Err(failure("query", error)),
             }
         }
+    }
+
+    /// Deletes items by key, whatever they are; those that are not there are no error. Not atomic.
+    pub(crate) async fn delete_all(&self, keys: impl IntoIterator<Item = Key>) -> Result<()> {
+        let keys: Vec<_> = keys.into_iter().collect::<HashSet<_>>().into_iter().collect();
+        for chunk in keys.chunks(BATCH_DELETES) {
+            let mut pending = Vec::new();
+            for key in chunk {
+                let delete = DeleteRequest::builder().set_key(Some(key.item())).build()?;
+                pending.push(WriteRequest::builder().delete_request(delete).build());
+            }
+            let mut backoff = Backoff::default();
+            while !pending.is_empty() {
+                let sent = self
+                    .client
+                    .batch_write_item()
+                    .request_items(&self.name, pending.clone())
+                    .send()
+                    .await;
+                pending = match sent {
+                    Ok(output) => output
+                        .unprocessed_items
+                        .and_then(|mut tables| tables.remove(&self.name))
+                        .unwrap_or_default(),
+                    Err(error) if kind(&error) == Kind::Throttle => pending,
+                    Err(error) => return Err(failure("delete items", error)),
+                };
+                if !pending.is_empty() {
+                    if !backoff.again() {
+                        return Err(TableError::Throttled);
+                    }
+                    backoff.wait().await;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Writes all or nothing. Conflicts and throttles are tried again with the same token, so a write whose answer was

@@ -117,6 +117,29 @@ pub struct Support {
     pub messages: Vec<Seq>,
 }
 
+impl Support {
+    /// What a conclusion rests on that a client stated for no session: the statement itself, which no session's
+    /// deletion takes away.
+    pub fn stated() -> Self {
+        Self {
+            session: SessionUid::trusted("-"),
+            messages: Vec::new(),
+        }
+    }
+
+    /// Whether it is [`Support::stated`].
+    pub fn is_stated(&self) -> bool {
+        self.session.as_str() == "-"
+    }
+}
+
+/// Keeps the parts of a support set whose sessions are still there. Whether that took the last of them.
+pub fn keep_support(support: &mut Vec<Support>, is_there: impl Fn(&SessionUid) -> bool) -> bool {
+    let before = support.len();
+    support.retain(|part| part.is_stated() || is_there(&part.session));
+    before > 0 && support.is_empty()
+}
+
 /// The most messages of one session that a support set names: the newest. That a session supports it is always kept.
 const SUPPORT_MESSAGES: usize = 200;
 
@@ -316,6 +339,25 @@ mod tests {
     fn h6_confidence_follows_the_number_of_sources() {
         let words: Vec<_> = [2, 3, 4, 5, 9].map(|n| Confidence::of_sources(n).as_str()).into();
         assert_eq!(words, ["low", "medium", "medium", "high", "high"]);
+    }
+
+    #[test]
+    fn a_support_set_loses_what_is_gone_and_says_when_nothing_is_left() {
+        let of = |session: &str| Support {
+            session: SessionUid::trusted(session),
+            messages: Vec::new(),
+        };
+        let kept = |mut support: Vec<Support>| {
+            let lost = keep_support(&mut support, |session| session.as_str() == "there");
+            (support, lost)
+        };
+        assert_eq!(kept(vec![of("there"), of("gone")]), (vec![of("there")], false));
+        assert_eq!(kept(vec![of("gone")]), (vec![], true));
+        assert_eq!(
+            kept(vec![Support::stated(), of("gone")]),
+            (vec![Support::stated()], false)
+        );
+        assert_eq!(kept(vec![]), (vec![], false));
     }
 
     #[test]

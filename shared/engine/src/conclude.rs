@@ -50,14 +50,10 @@ impl Engine {
             .enumerate()
             .map(|(place, (new, embedding))| {
                 let representation = RepresentationId::of(&workspace.uid, &new.observer, &new.observed);
-                let support = new
-                    .session
-                    .iter()
-                    .map(|session| Support {
-                        session: session.uid.clone(),
-                        messages: Vec::new(),
-                    })
-                    .collect();
+                let support = new.session.as_ref().map_or_else(Support::stated, |session| Support {
+                    session: session.uid.clone(),
+                    messages: Vec::new(),
+                });
                 let conclusion = Conclusion {
                     id: ConclusionId::placed(&representation, at, place, &[&request, &place.to_string()]),
                     content: new.content,
@@ -67,7 +63,7 @@ impl Engine {
                     event_at: at,
                     times_derived: 1,
                     sources: Vec::new(),
-                    support,
+                    support: vec![support],
                     pattern: None,
                     origin: Origin::Api,
                     embedding: Some(embedding),
@@ -82,12 +78,14 @@ impl Engine {
         let mut rest: Vec<&Found> = found.iter().collect();
         while let Some(first) = rest.first() {
             let (observer, observed) = (first.observer.clone(), first.observed.clone());
+            let session = first.conclusion.session.clone();
             let (same, others): (Vec<_>, Vec<_>) = rest
                 .into_iter()
-                .partition(|f| f.observer == observer && f.observed == observed);
+                .partition(|f| f.observer == observer && f.observed == observed && f.conclusion.session == session);
             for chunk in units(&same, |found| found.conclusion.content.len()) {
                 let conclusions: Vec<Conclusion> = chunk.iter().map(|found| found.conclusion.clone()).collect();
-                self.store_stated(workspace, &observer, &observed, &conclusions).await?;
+                self.store_stated(workspace, (&observer, &observed), session.as_ref(), &conclusions)
+                    .await?;
             }
             rest = others;
         }
@@ -97,8 +95,8 @@ impl Engine {
     async fn store_stated(
         &self,
         workspace: &Workspace,
-        observer: &PeerName,
-        observed: &PeerName,
+        (observer, observed): (&PeerName, &PeerName),
+        session: Option<&SessionRef>,
         created: &[Conclusion],
     ) -> Result<()> {
         let erased = HashMap::new();
@@ -109,10 +107,9 @@ impl Engine {
                 .table
                 .ensure_representation(workspace, observer, observed, now)
                 .await?;
-            let session = created.iter().rev().find_map(|conclusion| conclusion.session.clone());
             let event = Event::Concluded {
                 explicit: created.len() as u64,
-                session,
+                session: session.cloned(),
             };
             let Some(view) = self.view(&representation, &event).await? else {
                 return Err(gone(workspace));
@@ -125,7 +122,8 @@ impl Engine {
                 created,
                 erased: &erased,
                 reinforced: &[],
-                source: None,
+                session,
+                part: None,
             };
             match self.table.apply_unit(&unit, now).await? {
                 Applied::Now | Applied::Before => {
@@ -134,25 +132,25 @@ impl Engine {
                     self.perform(&after, &effects, Caller::Api).await;
                     return Ok(());
                 }
-                Applied::Gone => return Err(gone(workspace)),
+                Applied::Gone => {
+                    return Err(match session {
+                        Some(session) => EngineError::SessionGone(session.name.to_string()),
+                        None => gone(workspace),
+                    });
+                }
                 Applied::Stale => {}
             }
         }
         Err(TableError::Conflict.into())
     }
 
-    /// Erases a conclusion and every copy of its text: live, in its grave, in cards, in recorded cards. Says whether
-    /// there was anything to erase.
+    /// Erases a conclusion and every copy of its text: live, in its grave, in cards, in what runs recorded. Says whether
+    /// there was anything to erase. A running dream's stored answers go when it ends.
     pub async fn delete_conclusion(&self, workspace: &Workspace, id: &ConclusionId) -> Result<bool> {
         if self.representation_in(workspace, &id.representation()).await?.is_none() {
             return Ok(false);
         }
-        // History first: should this stop half-way, the conclusion is still there and the client's retry goes on.
-        self.table.erase_from_recorded_cards(id).await?;
-        let erased = self.table.erase_conclusion(&workspace.uid, id, self.now()).await?;
-        // And again: a dream may have recorded a card in between.
-        self.table.erase_from_recorded_cards(id).await?;
-        Ok(erased)
+        Ok(self.table.erase_conclusion(&workspace.uid, id, self.now()).await?)
     }
 
     /// A live conclusion of the workspace.

@@ -12,7 +12,7 @@ use reverie_aws::table::TableError;
 use reverie_aws::table::failures::Parked;
 use reverie_aws::table::messages::{Answer, Cursor};
 use reverie_aws::table::sessions::{Member, Session};
-use reverie_aws::table::units::{self, Source, Unit, units};
+use reverie_aws::table::units::{self, Part, Unit, units};
 use reverie_aws::table::workspaces::Workspace;
 use reverie_core::conclusion::{Conclusion, Level, Origin, SessionRef, Support, merge_support};
 use reverie_core::dreaming::{Event, step};
@@ -76,6 +76,7 @@ impl Engine {
                 uid,
             } => self.ingest_session(&workspace, &session, &uid).await,
             IngestLetter::Representation { id } => self.ensure_timer(&id).await,
+            IngestLetter::Erase { workspace, session } => Box::pin(self.erase(&workspace, session.as_ref())).await,
         }
     }
 
@@ -440,8 +441,7 @@ impl Engine {
             };
             let now = self.now();
             let (next, effects) = step(&representation.state, &self.timings, &view, &event, now);
-            let source = Some(Source {
-                session: &session.uid,
+            let part = Some(Part {
                 first: answer.first,
                 unit,
             });
@@ -452,7 +452,8 @@ impl Engine {
                 created: &created,
                 erased: &erased,
                 reinforced: &reinforced,
-                source,
+                session: Some(&session_ref),
+                part,
             };
             match self.table.apply_unit(&unit, now).await? {
                 units::Applied::Now => {

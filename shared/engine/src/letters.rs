@@ -1,12 +1,18 @@
 //! Queue messages: what a hint says, its group, and the state that its deduplication id names (`design.md` section 2).
 
+use std::time::Duration;
+
+use reverie_aws::table::erasure::Erasure;
 use reverie_aws::table::runs::{Progress, Run};
-use reverie_core::id::{RepresentationId, RunId, Seq, SessionName, SessionUid, WorkspaceName};
+use reverie_core::id::{RepresentationId, RunId, Seq, SessionName, SessionUid, WorkspaceName, WorkspaceUid};
 use reverie_core::ports::{Letter, QueueName, Schedule};
 use reverie_core::time::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::{Engine, EngineError, Result};
+
+/// How long a letter may take before the answer to a request goes out without it; the due index makes it good.
+pub(crate) const WAKE_LIMIT: Duration = Duration::from_secs(2);
 
 /// A message of the ingest queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +26,11 @@ pub(crate) enum IngestLetter {
     },
     /// A representation's timer is to be set.
     Representation { id: RepresentationId },
+    /// A session, or a whole workspace, is to be deleted.
+    Erase {
+        workspace: WorkspaceUid,
+        session: Option<SessionUid>,
+    },
 }
 
 /// A message of the dream queue.
@@ -86,6 +97,20 @@ impl Engine {
             &letter,
         )
         .await
+    }
+
+    /// Asks ingest to go on with a deletion, as its job stands.
+    pub(crate) async fn send_erasure(&self, erasure: &Erasure, again: Option<&str>) -> Result<()> {
+        let letter = IngestLetter::Erase {
+            workspace: erasure.workspace.clone(),
+            session: erasure.session.as_ref().map(|session| session.uid.clone()),
+        };
+        let of = erasure
+            .session
+            .as_ref()
+            .map_or(erasure.workspace.as_str(), |session| session.uid.as_str());
+        let state = format!("{of}.erase.{}", erasure.handed_on);
+        self.send(QueueName::Ingest, of, &state, again, &letter).await
     }
 
     /// Asks the executor to look at a representation now.

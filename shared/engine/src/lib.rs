@@ -16,6 +16,7 @@ use reverie_core::time::Time;
 
 mod conclude;
 mod dream;
+mod erase;
 mod error;
 mod ingest;
 mod letters;
@@ -27,6 +28,7 @@ mod status;
 pub use conclude::{Found, NewConclusion};
 pub use dream::read::{CardChange, CreatedDetail, RemovedDetail, RunDetail, SourceDetail};
 pub use dream::request::{Keyed, NewDream, NotCancellable, NotUndoable, Scheduled};
+pub use erase::NotDeleted;
 pub use error::EngineError;
 pub use post::{NewMessage, Posted};
 pub use reconcile::Report;

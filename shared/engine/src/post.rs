@@ -15,11 +15,10 @@ use reverie_core::text::estimate_tokens;
 use reverie_core::time::Time;
 use serde_json::{Map, Value};
 
+use crate::letters::WAKE_LIMIT;
 use crate::machine::pause;
 use crate::{Engine, EngineError, Result};
 
-/// How long the wake-up may take before the answer goes out without it; the due index brings the session back.
-const WAKE_LIMIT: Duration = Duration::from_secs(2);
 /// The most bytes of the echoed answer, as JSON: what Lambda lets through, with room for its envelope.
 const ECHO_BYTES: usize = 5_500_000;
 /// How often a POST is tried again when another writer of the session was faster.

@@ -6,6 +6,7 @@
 
 use reverie_aws::table::TableError;
 use reverie_aws::table::due::DueKind;
+use reverie_aws::table::erasure::Erasure;
 use reverie_aws::table::runs::{LEASE, Run};
 use reverie_aws::table::work::SessionWork;
 use reverie_core::dreaming::Event;
@@ -29,6 +30,8 @@ pub struct Report {
     pub runs: usize,
     /// Ended runs whose texts were past retention, or which were looked at again.
     pub pruned: usize,
+    /// Deletions whose letter was sent again.
+    pub erasures: usize,
     /// Items that could not be dealt with; they stay due.
     pub failed: usize,
 }
@@ -69,12 +72,17 @@ impl Engine {
             let pruned = self.table.prune_run(&run, now).await.map_err(Into::into);
             report.count(pruned, |report| &mut report.pruned);
         }
+        for erasure in self.table.due_erasures(now, PER_SHARD).await? {
+            let sent = self.send_erasure_again(&erasure, &tick).await;
+            report.count(sent, |report| &mut report.erasures);
+        }
         if report != Report::default() {
             tracing::info!(
                 sessions = report.sessions,
                 representations = report.representations,
                 runs = report.runs,
                 pruned = report.pruned,
+                erasures = report.erasures,
                 failed = report.failed,
                 "reconciled"
             );
@@ -91,6 +99,13 @@ impl Engine {
             .await?;
         let next = self.now() + self.config.reconcile_every;
         Ok(self.table.postpone_session(workspace, &work.uid, next).await?)
+    }
+
+    /// The same for a deletion.
+    async fn send_erasure_again(&self, erasure: &Erasure, tick: &str) -> Result<()> {
+        self.send_erasure(erasure, Some(tick)).await?;
+        let next = self.now() + self.config.reconcile_every;
+        Ok(self.table.postpone_erasure(erasure, next).await?)
     }
 
     /// Sees whether dreams are on again, and comes back later if not.

@@ -184,3 +184,31 @@ async fn what_is_wrong_is_told_at_once_and_in_the_contracts_shape() {
     .await;
     insta::assert_json_snapshot!(said);
 }
+
+#[tokio::test]
+async fn deleted_it_is_gone_at_once_and_its_name_is_free_when_all_of_it_is() {
+    let said = play(async |tape| {
+        tape.told().await;
+        tape.delete("/w/sessions/other").await;
+        tape.delete("/v/sessions/s").await;
+        tape.delete("/w/sessions/s").await;
+        tape.delete("/w/sessions/s").await;
+        tape.post("/w/sessions", json!({"id": "s"})).await;
+        tape.post(
+            "/w/sessions/s/messages",
+            json!({"messages": [{"peer_id": "maya", "content": "late"}]}),
+        )
+        .await;
+        tape.post("/w/sessions/s/messages/list", json!({})).await;
+        tape.get("/w/sessions/s/peers").await;
+        tape.post("/w/sessions/list", json!({})).await;
+        tape.post("/w/peers/maya/sessions", json!({})).await;
+        tape.rig.settle().await;
+        tape.post("/w/conclusions/list", json!({})).await;
+        tape.tick();
+        tape.post("/w/sessions", json!({"id": "s"})).await;
+        tape.post("/w/sessions/s/messages/list", json!({})).await;
+    })
+    .await;
+    insta::assert_json_snapshot!(said);
+}

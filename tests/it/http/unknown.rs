@@ -24,7 +24,7 @@ async fn an_unknown_route_is_not_found_and_a_wrong_verb_not_allowed() {
     }
     for (method, path) in [
         (Method::GET, "/v3/workspaces"),
-        (Method::DELETE, "/v3/workspaces/w"),
+        (Method::DELETE, "/v3/workspaces/w/peers/maya"),
         (Method::PATCH, "/v3/workspaces/w/peers/maya"),
         (Method::PUT, "/v3/workspaces/w/queue/status"),
         (Method::POST, "/health"),

@@ -90,3 +90,23 @@ async fn what_is_wrong_is_told_at_once_and_in_the_contracts_shape() {
     .await;
     insta::assert_json_snapshot!(said);
 }
+
+#[tokio::test]
+async fn deleted_when_no_session_is_active_and_its_name_is_free_at_once() {
+    let said = play(async |tape| {
+        tape.delete("/w").await;
+        tape.post("", json!({"id": "w", "metadata": {"team": "a"}})).await;
+        tape.post("/w/sessions", json!({"id": "s"})).await;
+        tape.delete("/w").await;
+        tape.delete("/w/sessions/s").await;
+        tape.delete("/w").await;
+        tape.delete("/w").await;
+        tape.post("/list", json!({})).await;
+        tape.post("/w/peers/list", json!({})).await;
+        tape.tick();
+        tape.post("", json!({"id": "w"})).await;
+        tape.post("/w/sessions/list", json!({})).await;
+    })
+    .await;
+    insta::assert_json_snapshot!(said);
+}

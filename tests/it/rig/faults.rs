@@ -15,6 +15,7 @@ use reverie_core::reasoner::{DeriveRequest, Derived, Reasoner, ReasonerError, Th
 use reverie_local::embedded::Storage;
 use reverie_local::queue::LocalQueues;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 /// What happens to one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub(crate) enum Fault {
     Unprocessed,
     /// An eventually consistent read shows what an equal one showed before.
     Stale,
+    /// A call to the table waits until it is let go on, and so does nobody else.
+    Hold,
 }
 
 type Plan = Box<dyn FnMut(usize, &str) -> Fault + Send>;
@@ -45,7 +48,15 @@ struct State {
     plan: Plan,
     calls: Vec<String>,
     dead: bool,
+    hold: Arc<Hold>,
     seen: HashMap<String, (u16, Vec<u8>)>,
+}
+
+/// Where a held call waits.
+#[derive(Default)]
+struct Hold {
+    reached: Notify,
+    released: Notify,
 }
 
 /// Decides what happens to each call to the world, by its number from 0 and its name.
@@ -65,6 +76,7 @@ impl Faults {
             plan: Box::new(plan),
             calls: Vec::new(),
             dead: false,
+            hold: Arc::default(),
             seen: HashMap::new(),
         })))
     }
@@ -105,6 +117,17 @@ impl Faults {
     /// The names of the calls so far.
     pub(crate) fn calls(&self) -> Vec<String> {
         self.0.lock().unwrap().calls.clone()
+    }
+
+    /// Returns when a call is held.
+    pub(crate) async fn held(&self) {
+        let hold = Arc::clone(&self.0.lock().unwrap().hold);
+        hold.reached.notified().await;
+    }
+
+    /// Lets a held call go on.
+    pub(crate) fn release(&self) {
+        self.0.lock().unwrap().hold.released.notify_one();
     }
 
     /// Whether the process has died.
@@ -165,6 +188,11 @@ impl HttpConnector for Faulty {
         let fault = self.faults.next(&name);
         let (inner, faults) = (self.inner.clone(), self.faults.clone());
         HttpConnectorFuture::new(async move {
+            if fault == Fault::Hold {
+                let hold = Arc::clone(&faults.0.lock().unwrap().hold);
+                hold.reached.notify_one();
+                hold.released.notified().await;
+            }
             match fault {
                 Fault::DieBefore | Fault::Fail => Err(gone()),
                 Fault::DieAfter | Fault::Lose => {
@@ -211,7 +239,7 @@ impl HttpConnector for Faulty {
                         .insert("content-type", "application/x-amz-json-1.0");
                     Ok(response)
                 }
-                Fault::None | Fault::Stale => {
+                Fault::None | Fault::Stale | Fault::Hold => {
                     let loose = body["ConsistentRead"] != json!(true) && matches!(name.as_str(), "Query" | "GetItem");
                     let question = body.to_string();
                     if fault == Fault::Stale && loose {
@@ -388,12 +416,33 @@ fn plain(value: aws_sdk_dynamodb::types::AttributeValue) -> Value {
     }
 }
 
+/// Opens what an item holds compressed.
+pub(crate) fn open(value: &mut Value) {
+    let bytes = value.as_array().and_then(|list| {
+        let byte = |value: &Value| value.as_u64().and_then(|byte| u8::try_from(byte).ok());
+        list.iter().map(byte).collect::<Option<Vec<u8>>>()
+    });
+    if let Some(bytes) = bytes
+        && bytes.starts_with(&[0x28, 0xB5, 0x2F, 0xFD])
+    {
+        let text = zstd::stream::decode_all(bytes.as_slice()).unwrap();
+        *value = serde_json::from_slice(&text).unwrap();
+        return;
+    }
+    match value {
+        Value::Object(map) => map.values_mut().for_each(open),
+        Value::Array(list) => list.iter_mut().for_each(open),
+        _ => {}
+    }
+}
+
 /// Attributes that say when, or by which attempt, something was written.
 const VOLATILE: &[&str] = &[
     "version",
     "takeovers",
     "fence",
     "revision",
+    "edition",
     "lease_until",
     "due_sk",
     "ttl",

@@ -1,19 +1,17 @@
 //! A run's changes and their record, in one transaction (checklist H24).
 //!
-//! A step of the toolbox becomes: the run's next state under its fence, each change, each change's row, the count of
-//! live conclusions, and a check that the sources that stay are still there.
+//! A step of the toolbox becomes: the run's next state under its fence, the representation's next edition with the count
+//! of its conclusions, each change, and each change's row.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashMap;
 
-use reverie_core::conclusion::Conclusion;
-use reverie_core::id::ConclusionId;
 use reverie_core::run::{Change, DreamType, RemovalReason, Strength};
 use reverie_core::time::Time;
-use reverie_core::toolbox::{Desk, Step, tombstone};
+use reverie_core::toolbox::Step;
 
 use super::conclusions::{self, Grave};
 use super::runs::{Progress, Row, Run, expiry, put_row, update};
-use super::{Key, Result, TRANSACTION_ITEMS, Table, TableError, Write, representations};
+use super::{Key, Result, Table, TableError, Write, representations};
 
 /// How a step went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,19 +25,23 @@ pub enum Committed {
 }
 
 impl Table {
-    /// Commits one step. `desk` is what it was planned on, `card_revision` that of its card, 0 for none. A dry run records
-    /// the changes and makes none.
+    /// Commits one step, planned on this edition of the representation and this revision of its card (0 for none).
+    /// A dry run records the changes and makes none.
     pub async fn commit_step(
         &self,
         before: &Run,
         after: &Run,
         step: &Step,
-        desk: &Desk,
+        edition: u64,
         card_revision: u64,
         now: Time,
     ) -> Result<Committed> {
-        let mut writes = vec![update(before, after)?];
         let dry = before.dream_type == DreamType::DryRun;
+        let live = if dry { 0 } else { added(step) };
+        let mut writes = vec![
+            update(before, after)?,
+            representations::edit(&before.representation(), edition, live),
+        ];
         if !dry {
             writes.extend(effects(before, step, card_revision, now)?);
         }
@@ -47,16 +49,6 @@ impl Table {
             for (place, change) in step.changes.iter().enumerate() {
                 writes.push(put_row(before, place, &row(change, dry))?);
             }
-        }
-        if !dry && before.dream_type != DreamType::Undo {
-            writes.extend(unerased(before, step, desk));
-            let room = TRANSACTION_ITEMS.saturating_sub(writes.len());
-            writes.extend(
-                surviving_sources(step)
-                    .into_iter()
-                    .take(room)
-                    .map(|id| conclusions::check(&id)),
-            );
         }
         match self.transact(&writes).await {
             Ok(()) => Ok(Committed::Done),
@@ -71,11 +63,9 @@ fn effects(run: &Run, step: &Step, card_revision: u64, now: Time) -> Result<Vec<
     let mut writes = Vec::new();
     // Two texts of one step may share a guard, and a transaction touches an item once: the last holder stands.
     let mut guards: HashMap<Key, Write> = HashMap::new();
-    let mut live = 0_i64;
     for change in &step.changes {
         match change {
             Change::Created { conclusion } => {
-                live += 1;
                 writes.push(conclusions::create(conclusion)?);
                 if run.dream_type == DreamType::Undo {
                     writes.push(conclusions::exhume(&conclusion.id));
@@ -92,7 +82,6 @@ fn effects(run: &Run, step: &Step, card_revision: u64, now: Time) -> Result<Vec<
                 reason,
                 replaced_by,
             } => {
-                live -= 1;
                 let grave = Grave {
                     conclusion: conclusion.clone(),
                     reason: *reason,
@@ -125,10 +114,17 @@ fn effects(run: &Run, step: &Step, card_revision: u64, now: Time) -> Result<Vec<
         }
     }
     writes.extend(guards.into_values());
-    if live != 0 {
-        writes.push(representations::count(&run.representation(), live));
-    }
     Ok(writes)
+}
+
+/// How many conclusions more there are after a step.
+fn added(step: &Step) -> i64 {
+    let by = |change: &Change| match change {
+        Change::Created { .. } => 1,
+        Change::Removed { .. } => -1,
+        Change::Reinforced { .. } | Change::Card { .. } => 0,
+    };
+    step.changes.iter().map(by).sum()
 }
 
 fn row(change: &Change, dry: bool) -> Row {
@@ -160,47 +156,6 @@ fn row(change: &Change, dry: bool) -> Row {
             after: after.clone(),
         },
     }
-}
-
-/// That no text of what the step creates was erased since the desk was read.
-fn unerased(run: &Run, step: &Step, desk: &Desk) -> Vec<Write> {
-    let mut checks: BTreeMap<String, Write> = BTreeMap::new();
-    for change in &step.changes {
-        if let Change::Created { conclusion } = change {
-            let stone = tombstone(run.workspace_uid.as_str(), &conclusion.content);
-            if !desk.tombstones.contains_key(&stone) {
-                let check = conclusions::not_erased(&run.representation(), &run.workspace_uid, &conclusion.content);
-                checks.insert(stone, check);
-            }
-        }
-    }
-    checks.into_values().collect()
-}
-
-/// The sources of what the step creates that the step itself neither creates nor touches.
-fn surviving_sources(step: &Step) -> Vec<ConclusionId> {
-    let touched: HashSet<&ConclusionId> = step
-        .changes
-        .iter()
-        .filter_map(|change| match change {
-            Change::Created { conclusion } | Change::Removed { conclusion, .. } => Some(&conclusion.id),
-            Change::Reinforced { id, .. } => Some(id),
-            Change::Card { .. } => None,
-        })
-        .collect();
-    let derived = |change: &Change| match change {
-        Change::Created {
-            conclusion: Conclusion { sources, .. },
-        } => sources.clone(),
-        _ => Vec::new(),
-    };
-    let sources: HashSet<ConclusionId> = step
-        .changes
-        .iter()
-        .flat_map(derived)
-        .filter(|id| !touched.contains(id))
-        .collect();
-    sources.into_iter().collect()
 }
 
 impl Progress {

@@ -11,10 +11,10 @@
 //! Ids sort by the time they were made, so the collection is its own list in creation order. A guard may name a
 //! conclusion that is gone; it then holds nothing. Conclusions made through the API take no guard.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use reverie_core::conclusion::{Conclusion, Level, Origin};
+use reverie_core::conclusion::{CardEntry, Conclusion, Level, Origin};
 use reverie_core::id::{ConclusionId, RepresentationId, RunId, WorkspaceUid, digest};
 use reverie_core::run::{RemovalReason, Standing, Strength};
 use reverie_core::text::normalise;
@@ -23,9 +23,9 @@ use reverie_core::toolbox::tombstone;
 use serde::{Deserialize, Serialize};
 
 use super::expression::{Clause, Condition, Item, n, s};
-use super::representations::{self, partition};
+use super::representations::partition;
 use super::schema::key;
-use super::{Key, Query, Result, Table, TableError, Write, from_item, to_item, to_value};
+use super::{Key, Query, Result, Table, Write, from_item, to_item, to_value};
 
 /// A conclusion that a dream removed, as it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,8 +67,13 @@ pub(crate) fn guard(representation: &RepresentationId, level: Level, session: Op
     let text = digest(&["text", &normalise(text)]);
     Key::new(
         partition(representation),
-        format!("G#{}#{session}#{text}", level.as_str()),
+        format!("{}{text}", guards_of(level, session)),
     )
+}
+
+/// What the keys of a session's guards of a level begin with.
+pub(crate) fn guards_of(level: Level, session: &str) -> String {
+    format!("G#{}#{session}#", level.as_str())
 }
 
 pub(crate) fn own_guard(conclusion: &Conclusion) -> Key {
@@ -133,22 +138,26 @@ pub(crate) fn bury(grave_: &Grave, expiry: Option<(String, AttributeValue)>) -> 
     Ok([discard(id), Write::put(item)])
 }
 
-/// Takes a conclusion out of its grave, which must still be there: it may have been erased. Followed by [`create`].
+/// Empties a conclusion's grave, which must still be there: another may have emptied it.
 pub(crate) fn exhume(id: &ConclusionId) -> Write {
     Write::delete(grave(id)).if_there()
 }
 
-/// A condition that a text was not erased.
-pub(crate) fn not_erased(representation: &RepresentationId, workspace: &WorkspaceUid, text: &str) -> Write {
-    Write::check(
-        tombstone_key(representation, workspace, text),
-        Condition::Absent(key::PK),
-    )
+/// Leaves a live conclusion with the support and the session that are left to it, provided that its support is what it
+/// was.
+pub(crate) fn rest_on(before: &Conclusion, rest: &Conclusion) -> Result<Write> {
+    let clauses = vec![
+        Clause::Set("support", to_value(&rest.support)?),
+        Clause::Set("session", to_value(&rest.session)?),
+    ];
+    let unchanged = Condition::Equals("support", to_value(&before.support)?);
+    Ok(Write::update(live(&before.id), clauses).when(unchanged))
 }
 
-/// A condition that a conclusion is still there.
-pub(crate) fn check(id: &ConclusionId) -> Write {
-    Write::check(live(id), Condition::Exists(key::PK))
+/// The same for one in its grave.
+pub(crate) fn rewrite_grave(rest: &Conclusion) -> Result<Write> {
+    let clauses = vec![Clause::Set("conclusion", to_value(rest)?)];
+    Ok(Write::update(grave(&rest.id), clauses).if_there())
 }
 
 /// Where a listing of conclusions starts, and how much of it is wanted.
@@ -271,63 +280,13 @@ impl Table {
             })
             .collect()
     }
-
-    /// Erases a conclusion, live or in its grave: its text goes, its guard goes, a tombstone without text stays.
-    /// Says whether there was anything to erase. Entries of the card that rest on it go with it.
-    pub async fn erase_conclusion(&self, workspace: &WorkspaceUid, id: &ConclusionId, now: Time) -> Result<bool> {
-        let representation = id.representation();
-        loop {
-            let items = self.get_many([live(id), grave(id)]).await?;
-            let (conclusion, was_live) = match (items.get(&live(id)), items.get(&grave(id))) {
-                (Some(item), _) => (from_item::<Conclusion>(item.clone())?, true),
-                (None, Some(item)) => (from_item::<Grave>(item.clone())?.conclusion, false),
-                (None, None) => return Ok(false),
-            };
-            let stone = tombstone_key(&representation, workspace, &conclusion.content);
-            let mut writes = vec![Write::put(to_item(&stone, "tombstone", &Tombstone { at: now })?)];
-            // Where it is must be where it was found: a dream or an undo may be moving it.
-            if was_live {
-                writes.push(Write::delete(live(id)).if_there());
-                writes.push(Write::delete(grave(id)));
-                writes.push(representations::count(&representation, -1));
-            } else {
-                writes.push(Write::delete(grave(id)).if_there());
-            }
-            let guard = own_guard(&conclusion);
-            let holder = self
-                .get(&guard)
-                .await?
-                .and_then(|item| item.get("holder")?.as_s().ok().cloned());
-            if holder.as_deref() == Some(id.as_str()) {
-                writes.push(Write::delete(guard).when(Condition::Equals("holder", s(id.as_str()))));
-            }
-            if let Some(card) = self.card(&representation).await? {
-                let (entries, changed) = without(&card.entries, id);
-                if changed {
-                    writes.push(representations::put_card(
-                        &representation,
-                        Some(&entries),
-                        card.revision,
-                    )?);
-                }
-            }
-            match self.transact(&writes).await {
-                Ok(()) => return Ok(true),
-                Err(TableError::Condition(_)) => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
 }
 
-/// Card entries without those that rest on a conclusion, and whether that changed anything.
-pub(crate) fn without(
-    entries: &[reverie_core::conclusion::CardEntry],
-    id: &ConclusionId,
-) -> (Vec<reverie_core::conclusion::CardEntry>, bool) {
+/// Card entries without those that rest on erased conclusions, and whether that changed anything.
+pub(crate) fn without(entries: &[CardEntry], gone: &HashSet<ConclusionId>) -> (Vec<CardEntry>, bool) {
     let kept: Vec<_> = entries
         .iter()
-        .filter(|entry| !entry.conclusions.contains(id))
+        .filter(|entry| !entry.conclusions.iter().any(|id| gone.contains(id)))
         .cloned()
         .collect();
     let changed = kept.len() != entries.len();

@@ -25,6 +25,8 @@ pub enum DueKind {
     Run,
     /// An ended run's text is past retention.
     Prune,
+    /// A deletion is not done.
+    Erase,
 }
 
 impl DueKind {
@@ -35,6 +37,7 @@ impl DueKind {
             Self::Disabled => "disabled",
             Self::Run => "run",
             Self::Prune => "prune",
+            Self::Erase => "erase",
         }
     }
 }

@@ -77,9 +77,9 @@ fn put(workspace: &WorkspaceUid, parked: &Parked) -> Result<Write> {
     )?))
 }
 
-fn alive(session: &SessionUid) -> Write {
-    let alive = Condition::Equals("alive", AttributeValue::Bool(true));
-    Write::check(sessions::state(session), alive)
+/// What the sort keys of a session's parked messages begin with.
+pub(crate) fn prefix(session: &SessionUid) -> String {
+    format!("F#{session}#")
 }
 
 /// A write that may find that it is not needed any more.
@@ -94,7 +94,7 @@ impl Table {
     /// Notes how the batch after the cursor is to be tried next. A cursor that has moved meanwhile is left.
     pub async fn save_cursor(&self, session: &SessionUid, read: &Cursor, next: &Cursor) -> Result<()> {
         let write = Write::put(to_item(&cursor(session), "cursor", next)?).when(unmoved(read.seq));
-        or_left(self.transact(&[write]).await)
+        or_left(self.transact(&[write, sessions::check_alive(session)]).await)
     }
 
     /// Parks messages and moves on as `next` says, both or neither. A cursor that has moved meanwhile, and a session
@@ -109,7 +109,7 @@ impl Table {
     ) -> Result<()> {
         let mut writes = vec![
             Write::put(to_item(&cursor(session), "cursor", next)?).when(unmoved(read.seq)),
-            alive(session),
+            sessions::check_alive(session),
         ];
         for parked in parked {
             writes.push(put(workspace, parked)?);
@@ -119,7 +119,7 @@ impl Table {
 
     /// The parked messages of a workspace, or of one of its sessions in their order.
     pub async fn parked(&self, workspace: &WorkspaceUid, session: Option<&SessionUid>) -> Result<Vec<Parked>> {
-        let prefix = session.map_or_else(|| "F#".to_owned(), |session| format!("F#{session}#"));
+        let prefix = session.map_or_else(|| "F#".to_owned(), prefix);
         let rows = self.query(Query::of(partition(workspace)).prefix(prefix)).await?;
         rows.into_iter().map(from_item).collect()
     }

@@ -118,9 +118,14 @@ impl Recording {
     }
 }
 
+/// The partition of a workspace's records.
+pub(crate) fn partition(workspace: &WorkspaceUid) -> String {
+    format!("I#{workspace}")
+}
+
 /// Where a request's record is.
 pub(crate) fn place(workspace: &WorkspaceUid, request: &KeyedRequest) -> Key {
-    Key::new(format!("I#{workspace}"), &request.place)
+    Key::new(partition(workspace), &request.place)
 }
 
 impl Table {

@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use serde::Deserialize;
 
 use reverie_core::id::{WorkspaceUid, digest};
@@ -36,6 +37,11 @@ pub(crate) fn peers(workspace: &WorkspaceUid) -> String {
 /// The sessions of a workspace.
 pub(crate) fn sessions(workspace: &WorkspaceUid) -> String {
     format!("LS#{workspace}")
+}
+
+/// The representations of a workspace.
+pub(crate) fn representations(workspace: &WorkspaceUid) -> String {
+    format!("LR#{workspace}")
 }
 
 /// A part of a list, as clients ask for it.
@@ -85,15 +91,29 @@ impl<T> Page<T> {
     }
 }
 
+/// The lists of a workspace: they are closed when it is deleted.
+pub(crate) fn of_workspace(workspace: &WorkspaceUid) -> [String; 3] {
+    [peers(workspace), sessions(workspace), representations(workspace)]
+}
+
 #[derive(Deserialize)]
 struct Counter {
     count: i64,
 }
 
+fn row_key(list: &str, created_at: Time, tie: &str) -> Key {
+    Key::new(list, format!("R#{}#{tie}", sortable(created_at)))
+}
+
+/// The tie that a row's key holds.
+pub(crate) fn tie(row: &Key) -> Option<&str> {
+    row.sk.splitn(3, '#').nth(2)
+}
+
 fn row(list: &str, created_at: Time, tie: &str, attributes: &[(&str, &str)]) -> Item {
     let own = [
         (key::PK, list),
-        (key::SK, &format!("R#{}#{tie}", sortable(created_at))),
+        (key::SK, &row_key(list, created_at, tie).sk),
         ("type", "list_row"),
     ];
     let all = own.iter().chain(attributes);
@@ -122,9 +142,47 @@ pub(crate) fn enter_all<'a>(list: &str, entities: impl IntoIterator<Item = (Time
     writes
 }
 
+fn counter(list: &str, shard: u8) -> Key {
+    Key::new(list, format!("N#{shard:02}"))
+}
+
 fn counted(list: &str, shard: u8, count: i64) -> Write {
-    let counter = Key::new(list, format!("N#{shard:02}"));
-    Write::update(counter, vec![Clause::Add("count", count)]).when(Condition::Absent("closed"))
+    Write::update(counter(list, shard), vec![Clause::Add("count", count)]).when(Condition::Absent("closed"))
+}
+
+/// The two writes that take an entity off a list.
+pub(crate) fn leave(list: &str, created_at: Time, tie: &str) -> [Write; 2] {
+    [
+        Write::delete(row_key(list, created_at, tie)),
+        Write::update(counter(list, shard(tie)), vec![Clause::Add("count", -1)]),
+    ]
+}
+
+/// The sixteen writes that close a list for good; only an empty one, when `empty`.
+pub(crate) fn close(list: &str, empty: bool) -> impl Iterator<Item = Write> {
+    (0..SHARDS).map(move |shard| {
+        let clauses = vec![
+            Clause::Add("count", 0),
+            Clause::Set("closed", AttributeValue::Bool(true)),
+        ];
+        let write = Write::update(counter(list, shard), clauses);
+        if empty {
+            write.when(Condition::Any(vec![
+                Condition::Absent("count"),
+                Condition::Equals("count", n(0)),
+            ]))
+        } else {
+            write
+        }
+    })
+}
+
+/// The sixteen writes that let a closed list's counters expire: they refuse whoever still writes under it until then.
+pub(crate) fn expire(list: &str, at: Time) -> impl Iterator<Item = Write> {
+    (0..SHARDS).map(move |shard| {
+        let clauses = vec![Clause::Set(key::TTL, n(at.seconds()))];
+        Write::update(counter(list, shard), clauses).if_there()
+    })
 }
 
 /// The two writes that add one entity to a list, with attributes of ours on its row.
@@ -157,7 +215,7 @@ impl Table {
         let items = rows
             .iter()
             .skip(paging.offset())
-            .filter_map(|row| Key::of(row).sk.splitn(3, '#').nth(2).map(str::to_owned))
+            .filter_map(|row| tie(&Key::of(row)).map(str::to_owned))
             .collect();
         Ok(Page { items, total })
     }

@@ -431,6 +431,21 @@ impl Table {
         self.get_as(&sessions::state(session)).await
     }
 
+    /// The states of those of the sessions that are there; one that is not alive is being deleted.
+    pub async fn session_states<'a>(
+        &self,
+        sessions: impl IntoIterator<Item = &'a SessionUid>,
+    ) -> Result<HashMap<SessionUid, SessionState>> {
+        let keys: HashMap<Key, &SessionUid> = sessions.into_iter().map(|uid| (sessions::state(uid), uid)).collect();
+        let mut states = HashMap::new();
+        for (key, item) in self.get_many(keys.keys().cloned()).await? {
+            if let Some(uid) = keys.get(&key) {
+                states.insert((*uid).clone(), from_item(item)?);
+            }
+        }
+        Ok(states)
+    }
+
     /// The messages from `first` to `last`, in order, as they were posted.
     pub async fn posted_messages(&self, session: &SessionUid, first: Seq, last: Seq) -> Result<Vec<Message>> {
         if first > last {
@@ -487,13 +502,14 @@ impl Table {
         Ok(self.messages(session, seq, seq).await?.pop())
     }
 
-    /// Replaces a message's metadata. Not activity: nothing is queued (`field-reports.md` row 12).
+    /// Replaces a message's metadata. Not activity: nothing is queued (`field-reports.md` row 12). `false` when the
+    /// session is gone.
     pub async fn set_message_metadata(
         &self,
         session: &SessionUid,
         seq: Seq,
         metadata: &Map<String, Value>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let item = to_item(
             &overlay(session, seq),
             "overlay",
@@ -501,11 +517,11 @@ impl Table {
                 metadata: metadata.clone(),
             },
         )?;
-        let alive = Write::check(
-            sessions::state(session),
-            Condition::Equals("alive", AttributeValue::Bool(true)),
-        );
-        self.transact(&[Write::put(item), alive]).await
+        match self.transact(&[Write::put(item), sessions::check_alive(session)]).await {
+            Ok(()) => Ok(true),
+            Err(TableError::Condition(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// How far ingest has come.
@@ -524,7 +540,7 @@ impl Table {
         Ok(Some(answer))
     }
 
-    /// Stores an answer, unless there is one, or its batch, or its try, is over: nobody would remove it any more. Longer
+    /// Stores an answer, unless there is one, its batch or its try is over, or the session is gone: nobody would remove it any more. Longer
     /// answers lie in several items, written in one transaction.
     pub async fn store_answer(&self, workspace: &Workspace, session: &SessionUid, answer_: &Answer) -> Result<()> {
         /// Statements per item: a batch has about 1,024 tokens, so one item is the rule.
@@ -535,7 +551,10 @@ impl Table {
             .statements
             .split_off(head.derived.statements.len().min(PART));
         let key = |part| answer(session, answer_.first, answer_.retry, part);
-        let mut writes = vec![Write::put(packed(&key(0), "answer", &head)?).if_absent()];
+        let mut writes = vec![
+            Write::put(packed(&key(0), "answer", &head)?).if_absent(),
+            sessions::check_alive(session),
+        ];
         for (place, part) in rest.chunks(PART).enumerate() {
             writes.push(Write::put(packed(&key(place + 1), "answer", &part)?));
         }
@@ -550,10 +569,14 @@ impl Table {
         }
     }
 
-    /// Moves the cursor over an applied batch and forgets its answer. A cursor that has moved already is left.
+    /// Moves the cursor over an applied batch and forgets its answer. A cursor that has moved already is left, as
+    /// is that of a session that is gone.
     pub async fn advance_cursor(&self, session: &SessionUid, read: &Cursor, answer_: &Answer) -> Result<()> {
         let moved = to_item(&cursor(session), "cursor", &read.passed(answer_.last))?;
-        let mut writes = vec![Write::put(moved).when(unmoved(read.seq))];
+        let mut writes = vec![
+            Write::put(moved).when(unmoved(read.seq)),
+            sessions::check_alive(session),
+        ];
         for part in self.query(answer_parts(session, answer_.first, answer_.retry)).await? {
             writes.push(Write::delete(Key::of(&part)));
         }

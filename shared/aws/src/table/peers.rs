@@ -38,7 +38,7 @@ fn tie(name: &PeerName) -> String {
     digest(&[name.as_str()])
 }
 
-fn head_of(workspace: &WorkspaceUid, tie: &str) -> Key {
+pub(crate) fn head_of(workspace: &WorkspaceUid, tie: &str) -> Key {
     Key::new(format!("P#{workspace}#{tie}"), "#")
 }
 

@@ -24,7 +24,7 @@ use super::lists::{self, Paging};
 use super::runs::{self, Checkpoints, Run};
 use super::schema::{BY_PEER_INDEX, key};
 use super::work::{self, DreamWork};
-use super::workspaces::Workspace;
+use super::workspaces::{self, Workspace};
 use super::{Key, Query, Result, Table, TableError, Write, from_item, to_item, to_value};
 
 /// How often a representation over the threshold is looked at while dreams are off.
@@ -51,6 +51,10 @@ pub struct Representation {
     pub revision: u64,
     /// How many conclusions it has now.
     pub live: u64,
+    /// Raised by every step of a dream and by every erasure: whoever planned on an older one plans anew, so that a
+    /// dream brings nothing back that was erased while it ran, and an erasure misses nothing that a dream just wrote.
+    #[serde(default)]
+    pub edition: u64,
 }
 
 /// A peer card and its revision, which the next write must name.
@@ -66,12 +70,8 @@ pub(crate) fn partition(id: &RepresentationId) -> String {
     format!("R#{id}")
 }
 
-fn head(id: &RepresentationId) -> Key {
+pub(crate) fn head(id: &RepresentationId) -> Key {
     Key::new(partition(id), "#")
-}
-
-fn list(workspace: &WorkspaceUid) -> String {
-    format!("LR#{workspace}")
 }
 
 fn card_key(id: &RepresentationId) -> Key {
@@ -159,9 +159,20 @@ impl RunWrite {
     }
 }
 
-/// Counts conclusions in or out, without touching the machine's state.
-pub(crate) fn count(id: &RepresentationId, live: i64) -> Write {
-    Write::update(head(id), vec![Clause::Add("live", live)]).if_there()
+/// The next edition, provided that it is the one that was read, with the change in the number of conclusions. The
+/// machine's state is not touched.
+pub(crate) fn edit(id: &RepresentationId, edition: u64, live: i64) -> Write {
+    let mut clauses = vec![Clause::Set("edition", n(edition + 1))];
+    if live != 0 {
+        clauses.push(Clause::Add("live", live));
+    }
+    let read = Condition::Equals("edition", n(edition));
+    Write::update(head(id), clauses).when(if edition == 0 {
+        let none = Condition::All(vec![Condition::Exists(key::PK), Condition::Absent("edition")]);
+        Condition::Any(vec![read, none])
+    } else {
+        read
+    })
 }
 
 /// Replaces the card, provided that it still has the revision that was read (0: there was none).
@@ -211,12 +222,18 @@ impl Table {
             state: State::default(),
             revision: 0,
             live: 0,
+            edition: 0,
         };
         let mut item = to_item(&head(&id), "representation", &fresh)?;
         item.insert(key::PEER_PK.to_owned(), s(by_observed(&workspace.uid, observed)));
         item.insert(key::PEER_SK.to_owned(), s(format!("{}#{id}", sortable(now))));
         let mut writes = vec![Write::put(item).if_absent()];
-        writes.extend(lists::enter(&list(&workspace.uid), now, id.as_str(), &[]));
+        writes.extend(lists::enter(
+            &lists::representations(&workspace.uid),
+            now,
+            id.as_str(),
+            &[],
+        ));
         match self.transact(&writes).await {
             Ok(()) => Ok(fresh),
             Err(TableError::Condition(_)) => self.representation(&id).await?.ok_or(TableError::Conflict),
@@ -256,7 +273,7 @@ impl Table {
                 size: usize::MAX,
                 reverse: false,
             };
-            let ids = self.list(&list(workspace), everything).await?.items;
+            let ids = self.list(&lists::representations(workspace), everything).await?.items;
             ids.into_iter().map(|id| head(&RepresentationId::trusted(id))).collect()
         };
         let mut items = self.get_many(keys.iter().cloned()).await?;
@@ -268,13 +285,20 @@ impl Table {
         self.get_as(&card_key(id)).await
     }
 
-    /// Replaces the card, as a client does.
-    pub async fn set_card(&self, id: &RepresentationId, entries: &[CardEntry]) -> Result<()> {
+    /// Replaces the card, as a client does. `false` when the workspace is gone.
+    pub async fn set_card(&self, workspace: &Workspace, id: &RepresentationId, entries: &[CardEntry]) -> Result<bool> {
         loop {
             let revision = self.card(id).await?.map_or(0, |card| card.revision);
-            match self.transact(&[put_card(id, Some(entries), revision)?]).await {
+            let there = Condition::Equals("uid", s(workspace.uid.as_str()));
+            let writes = [
+                Write::check(workspaces::head(&workspace.name), there),
+                put_card(id, Some(entries), revision)?,
+            ];
+            match self.transact(&writes).await {
+                Ok(()) => return Ok(true),
+                Err(TableError::Condition(places)) if places.contains(&0) => return Ok(false),
                 Err(TableError::Condition(_)) => {}
-                other => return other,
+                Err(error) => return Err(error),
             }
         }
     }

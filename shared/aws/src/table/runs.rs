@@ -19,10 +19,10 @@ use reverie_core::time::Time;
 use serde::{Deserialize, Serialize};
 
 use super::due::{DueKind, due_key};
-use super::expression::{Clause, Condition, n, s};
+use super::expression::{Condition, n, s};
 use super::messages::{packed, unpacked};
 use super::representations::partition;
-use super::{Key, Query, Result, Table, TableError, Write, from_item, to_item, to_value, with_due};
+use super::{Key, Query, Result, Table, TableError, Write, from_item, to_item, with_due};
 use aws_sdk_dynamodb::types::AttributeValue;
 
 /// How long a claim holds without renewal.
@@ -200,11 +200,11 @@ pub enum Row {
 #[derive(Clone, Debug)]
 pub struct Checkpoints(pub(crate) Vec<Key>);
 
-fn run_key(id: &RunId) -> Key {
+pub(crate) fn run_key(id: &RunId) -> Key {
     Key::new(partition(&id.representation()), format!("RUN#{id}"))
 }
 
-fn record(run: &RunId) -> String {
+pub(crate) fn record(run: &RunId) -> String {
     format!("D#{run}")
 }
 
@@ -383,35 +383,22 @@ impl Table {
         Ok(Checkpoints(last))
     }
 
-    /// Erases a conclusion from the cards that runs recorded, before and after.
-    pub async fn erase_from_recorded_cards(&self, id: &ConclusionId) -> Result<()> {
-        for run in self.runs(&id.representation(), None).await? {
-            if !run.peer_card_updated {
+    /// The rows of a representation's runs that hold text themselves: cards, and what dry runs planned.
+    pub(crate) async fn recorded_texts(&self, representation: &RepresentationId) -> Result<Vec<(Key, Row)>> {
+        let mut texts = Vec::new();
+        for run in self.runs(representation, None).await? {
+            if !run.peer_card_updated && run.dream_type != DreamType::DryRun {
                 continue;
             }
             for item in self.query(Query::of(record(&run.id)).prefix("R#")).await? {
                 let key = Key::of(&item);
-                let Row::Card { before, after } = from_item(item)? else {
-                    continue;
-                };
-                let strip = |card: &Option<Vec<CardEntry>>| {
-                    card.as_ref().map(|entries| super::conclusions::without(entries, id))
-                };
-                let (old, new) = (strip(&before), strip(&after));
-                if old.as_ref().is_some_and(|(_, changed)| *changed)
-                    || new.as_ref().is_some_and(|(_, changed)| *changed)
-                {
-                    let card = |card: Option<(Vec<CardEntry>, bool)>| to_value(&card.map(|(entries, _)| entries));
-                    let clauses = vec![Clause::Set("before", card(old)?), Clause::Set("after", card(new)?)];
-                    match self.transact(&[Write::update(key, clauses).if_there()]).await {
-                        // Pruned meanwhile.
-                        Ok(()) | Err(TableError::Condition(_)) => {}
-                        Err(error) => return Err(error),
-                    }
+                let row = from_item(item)?;
+                if matches!(row, Row::Card { .. } | Row::Created { planned: Some(_), .. }) {
+                    texts.push((key, row));
                 }
             }
         }
-        Ok(())
+        Ok(texts)
     }
 
     /// The runs among `ids` that exist.

@@ -10,6 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use serde::{Deserialize, Serialize};
 
 use reverie_core::id::{IdSource, PeerName, Seq, SessionName, SessionUid, WorkspaceUid, digest};
@@ -143,7 +144,7 @@ pub struct GivenSession {
     pub members: BTreeMap<PeerName, MemberConfig>,
 }
 
-fn tie(name: &SessionName) -> String {
+pub(crate) fn tie(name: &SessionName) -> String {
     digest(&[name.as_str()])
 }
 
@@ -164,6 +165,11 @@ pub(crate) fn collection(session: &SessionUid) -> String {
 /// The key of a session's state.
 pub(crate) fn state(session: &SessionUid) -> Key {
     Key::new(collection(session), "ST")
+}
+
+/// A condition that the session takes writes: what keeps all that is written under its uid from its deletion on.
+pub(crate) fn check_alive(session: &SessionUid) -> Write {
+    Write::check(state(session), Condition::Equals("alive", AttributeValue::Bool(true)))
 }
 
 /// The key of a peer's membership.
@@ -281,7 +287,7 @@ fn check_observers(session: &SessionName, members: &[Member], changed: &[Member]
 }
 
 /// The write that raises a head's revision from the one that was read.
-fn revise(workspace: &WorkspaceUid, session: &Session, mut clauses: Vec<Clause>) -> Write {
+pub(crate) fn revise(workspace: &WorkspaceUid, session: &Session, mut clauses: Vec<Clause>) -> Write {
     clauses.push(Clause::Set("revision", n(session.revision + 1)));
     Write::update(head(workspace, &session.name), clauses).when(Condition::All(vec![
         Condition::Equals("uid", s(session.uid.as_str())),

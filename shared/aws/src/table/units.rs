@@ -3,8 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use aws_sdk_dynamodb::types::AttributeValue;
-use reverie_core::conclusion::{Conclusion, Level};
+use reverie_core::conclusion::{Conclusion, Level, SessionRef};
 use reverie_core::dreaming::State;
 use reverie_core::id::{ConclusionId, RepresentationId, Seq, SessionUid, WorkspaceUid};
 use reverie_core::run::Strength;
@@ -15,7 +14,7 @@ use super::expression::{Condition, n, s};
 use super::representations::{self, Representation};
 use super::schema::key;
 use super::workspaces::{self, Workspace};
-use super::{Result, Table, Write, from_item, messages, sessions};
+use super::{Result, Table, Write, erasure, from_item, messages, sessions};
 
 /// The most conclusions that one unit writes (`design.md` section 5).
 const UNIT: usize = 30;
@@ -63,15 +62,16 @@ pub struct Unit<'a> {
     pub erased: &'a HashMap<ConclusionId, Time>,
     /// Conclusions derived once more.
     pub reinforced: &'a [(ConclusionId, Strength, Strength)],
-    /// Where it comes from, when it comes from messages: the session must still be alive, and the unit is marked.
-    pub source: Option<Source<'a>>,
+    /// The session that all of it rests on, if any: it must still be alive, and keeps the way to what is written, for
+    /// its deletion.
+    pub session: Option<&'a SessionRef>,
+    /// Which part of a batch of its messages it is; it is marked.
+    pub part: Option<Part<'a>>,
 }
 
-/// The batch that a unit belongs to.
+/// A unit's place among a session's batches.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
-    /// The session.
-    pub session: &'a SessionUid,
+pub struct Part<'a> {
     /// The batch's first message.
     pub first: Seq,
     /// The unit's name within the batch.
@@ -126,12 +126,14 @@ impl Table {
     pub async fn apply_unit(&self, unit: &Unit<'_>, now: Time) -> Result<Applied> {
         let live = i64::try_from(unit.created.len()).unwrap_or(i64::MAX);
         let mut writes = vec![representations::save(unit.representation, unit.next, live, now)?];
-        if let Some(source) = unit.source {
+        if let Some(session) = unit.session {
             // No workspace is deleted while it has a session that is alive, so the session says enough; its head would be
             // an item on which all of a workspace's ingest meets.
-            writes.push(messages::mark(source.session, source.first, source.unit, now));
-            let alive = Condition::Equals("alive", AttributeValue::Bool(true));
-            writes.push(Write::check(sessions::state(source.session), alive));
+            writes.push(sessions::check_alive(&session.uid));
+            writes.push(erasure::put_path(session, &unit.representation.id)?);
+            if let Some(part) = unit.part {
+                writes.push(messages::mark(&session.uid, part.first, part.unit, now));
+            }
         } else {
             let same = Condition::Equals("uid", s(unit.workspace.uid.as_str()));
             writes.push(Write::check(workspaces::head(&unit.workspace.name), same));
@@ -149,7 +151,7 @@ impl Table {
             let lift = Write::delete(stone);
             // An erasure since the texts were looked up must not be overrun by messages that came before it. What a
             // client states anew always stands.
-            let lift = match (unit.source, unit.erased.get(&conclusion.id)) {
+            let lift = match (unit.part, unit.erased.get(&conclusion.id)) {
                 (None, _) => lift,
                 (Some(_), Some(at)) => lift.when(Condition::Equals("at", n(at.micros()))),
                 (Some(_), None) => lift.when(Condition::Absent(key::PK)),
@@ -162,11 +164,12 @@ impl Table {
         }
         match self.transact(&writes).await {
             Ok(()) => Ok(Applied::Now),
-            Err(super::TableError::Condition(places)) => Ok(match unit.source {
-                Some(_) if places.contains(&1) => Applied::Before,
-                Some(_) if places.contains(&2) => Applied::Gone,
-                None if places.contains(&1) => Applied::Gone,
-                _ => Applied::Stale,
+            Err(super::TableError::Condition(places)) => Ok(if places.contains(&1) {
+                Applied::Gone
+            } else if unit.part.is_some() && places.contains(&3) {
+                Applied::Before
+            } else {
+                Applied::Stale
             }),
             Err(error) => Err(error),
         }

@@ -81,7 +81,7 @@ fn text(map: &Map<String, Value>, most: usize, what: &'static str) -> Result<Str
     Ok(text)
 }
 
-fn tie(name: &WorkspaceName) -> String {
+pub(crate) fn tie(name: &WorkspaceName) -> String {
     digest(&[name.as_str()])
 }
 

@@ -223,7 +223,8 @@ fn resolve(
                 strength,
                 planned,
             } => detail.created.push(CreatedDetail {
-                standing: (!dry).then(|| standing(&id)),
+                // What a dry run planned is as planned, unless it was erased.
+                standing: (!dry || planned.is_none()).then(|| standing(&id)),
                 conclusion: planned.map(|planned| *planned).or_else(|| known.get(&id).cloned()),
                 sources: strength
                     .sources

@@ -4,16 +4,18 @@
 //! A run can stop anywhere and be gone on with: what is committed is in the table, the stored answer is applied again
 //! and never asked for twice, and applying what was applied changes nothing.
 
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use reverie_aws::table::TableError;
 use reverie_aws::table::changes::Committed;
 use reverie_aws::table::representations::RunWrite;
 use reverie_aws::table::runs::{LEASE, Row, Run};
+use reverie_core::conclusion::keep_support;
 use reverie_core::dreaming::{Event, Outcome};
-use reverie_core::id::{ConclusionId, RunId};
+use reverie_core::id::{ConclusionId, RunId, SessionUid};
 use reverie_core::reasoner::{ReasonerError, ThinkRequest, Thought};
-use reverie_core::run::{Change, DreamType, Phase, Status};
+use reverie_core::run::{Change, DreamType, Phase, Status, Strength};
 use reverie_core::settings::Levels;
 use reverie_core::time::Time;
 use reverie_core::toolbox::{Desk, Limits, Place, Rejection, Step, plan};
@@ -37,6 +39,16 @@ const TAKEOVERS: u32 = 5;
 const QUEUE_ATTEMPTS: u32 = 2;
 /// How long one delivery works on a run before it hands it on: a run may take longer than a function lives.
 const SLICE: Duration = Duration::from_mins(5);
+
+/// How long an undo waits while a session that its record names is being deleted.
+const AFTER_ERASURE: Duration = Duration::from_secs(5);
+
+/// A run's record as changes.
+struct Record {
+    changes: Vec<Change>,
+    /// Whether a session that it names is being deleted.
+    being_erased: bool,
+}
 
 /// Why a run stops before its end.
 enum Stop {
@@ -64,6 +76,8 @@ struct Executor<'a> {
     /// As it is stored, or will be with the next transaction: its progress may be ahead.
     run: Run,
     desk: Desk,
+    /// The representation's edition that the desk shows.
+    edition: u64,
     card_revision: u64,
     limits: Limits,
     /// When this delivery began.
@@ -131,7 +145,7 @@ impl<'a> Executor<'a> {
                 .table
                 .session(&workspace.uid, &deciding.name)
                 .await?
-                .filter(|session| session.uid == deciding.uid),
+                .filter(|session| session.uid == deciding.uid && session.is_active),
             None => None,
         };
         let levels = Levels {
@@ -146,19 +160,24 @@ impl<'a> Executor<'a> {
             engine,
             run,
             desk: Desk::default(),
+            edition: 0,
             card_revision: 0,
             limits,
             began: engine.now(),
             refused: Vec::new(),
         };
-        executor.reload().await?;
-        Ok(Some(executor))
+        Ok(executor.reload().await?.then_some(executor))
     }
 
-    /// Reads the representation again, as it is now.
-    async fn reload(&mut self) -> Result<()> {
+    /// Reads the representation again, as it is now. `false` when it is gone.
+    async fn reload(&mut self) -> Result<bool> {
         let table = &self.engine.table;
         let representation = self.run.representation();
+        // The edition first: what is written while we read makes the next step fail.
+        let Some(head) = table.representation(&representation).await? else {
+            return Ok(false);
+        };
+        self.edition = head.edition;
         let card = table.card(&representation).await?;
         self.card_revision = card.as_ref().map_or(0, |card| card.revision);
         self.desk = Desk::new(table.all_conclusions(&representation).await?);
@@ -167,13 +186,18 @@ impl<'a> Executor<'a> {
         self.desk.tombstone_key = self.run.workspace_uid.to_string();
         if self.run.dream_type == DreamType::DryRun {
             // What a dry run has done is only in its record.
-            for change in self.changes_of(&self.run.id.clone()).await? {
+            for change in self.changes_of(&self.run.id.clone()).await?.changes {
                 self.desk.apply(&change);
             }
         }
         self.desk.total_at_claim = self.run.total_at_claim;
         self.desk.removed_unreplaced = self.run.removed_unreplaced;
-        Ok(())
+        Ok(true)
+    }
+
+    /// The same, for another attempt at a step.
+    async fn reload_or_stop(&mut self) -> Result<(), Stop> {
+        if self.reload().await? { Ok(()) } else { Err(Stop::Lost) }
     }
 
     async fn go(&mut self) -> Result<(), Stop> {
@@ -307,7 +331,7 @@ impl<'a> Executor<'a> {
             if self.commit_all(steps).await? {
                 return Ok(());
             }
-            self.reload().await?;
+            self.reload_or_stop().await?;
         }
         Err(TableError::Conflict.into())
     }
@@ -354,11 +378,12 @@ impl<'a> Executor<'a> {
             match self
                 .engine
                 .table
-                .commit_step(&self.run, &after, &step, &self.desk, self.card_revision, now)
+                .commit_step(&self.run, &after, &step, self.edition, self.card_revision, now)
                 .await?
             {
                 Committed::Done => {
                     self.run = after;
+                    self.edition += 1;
                     self.desk.apply_step(&step);
                     if let Some(there) = desk_card {
                         self.card_revision = if there { self.card_revision + 1 } else { 0 };
@@ -423,19 +448,25 @@ impl<'a> Executor<'a> {
         let claimed_at = target.started_at.unwrap_or(target.created_at);
         for _ in 0..REPLANS {
             let record = self.changes_of(&target_id).await?;
-            let plan = undo::plan(&record, claimed_at, &self.desk);
+            if record.being_erased {
+                // What the desk shows of the session is on its way out: its deletion first.
+                return Err(EngineError::Later(AFTER_ERASURE).into());
+            }
+            let plan = undo::plan(&record.changes, claimed_at, &self.desk);
             self.run.conflicts = plan.conflicts;
             if self.commit_all(plan.steps).await? {
                 return Ok(());
             }
-            self.reload().await?;
+            self.reload_or_stop().await?;
         }
         Err(TableError::Conflict.into())
     }
 
-    /// A run's record as changes. What was erased since cannot be told and is left out.
-    async fn changes_of(&self, run: &RunId) -> Result<Vec<Change>> {
-        let rows = self.engine.table.rows(run).await?;
+    /// A run's record as changes. What was erased since cannot be told and is left out, and so is what only sessions
+    /// support that are deleted: it is not to come back.
+    async fn changes_of(&self, run: &RunId) -> Result<Record> {
+        let table = &self.engine.table;
+        let rows = table.rows(run).await?;
         let ids: Vec<ConclusionId> = rows
             .iter()
             .filter_map(|row| match row {
@@ -443,10 +474,28 @@ impl<'a> Executor<'a> {
                 Row::Reinforced { .. } | Row::Card { .. } => None,
             })
             .collect();
-        let known = self.engine.table.live_or_buried(&ids).await?;
-        let mut planned = std::collections::HashMap::new();
+        let known = table.live_or_buried(&ids).await?;
+        let sessions: HashSet<&SessionUid> = rows
+            .iter()
+            .flat_map(|row| match row {
+                Row::Created { strength, .. } | Row::Removed { strength, .. } => vec![strength],
+                Row::Reinforced { before, after, .. } => vec![before, after],
+                Row::Card { .. } => Vec::new(),
+            })
+            .flat_map(|strength| &strength.support)
+            .filter(|part| !part.is_stated())
+            .map(|part| &part.session)
+            .collect();
+        let states = table.session_states(sessions.iter().copied()).await?;
+        let is_there = |session: &SessionUid| states.get(session).is_some_and(|state| state.alive);
+        let being_erased = states.values().any(|state| !state.alive);
+        let kept = |mut strength: Strength| {
+            let lost = keep_support(&mut strength.support, is_there);
+            (strength, lost)
+        };
+        let mut planned = HashMap::new();
         let mut changes = Vec::new();
-        for row in rows {
+        for row in rows.iter().cloned() {
             match row {
                 Row::Created {
                     id,
@@ -460,7 +509,7 @@ impl<'a> Executor<'a> {
                     let Some(mut conclusion) = dry.map(|dry| *dry).or_else(|| known.get(&id).cloned()) else {
                         continue;
                     };
-                    strength.put_on(&mut conclusion);
+                    kept(strength).0.put_on(&mut conclusion);
                     changes.push(Change::Created { conclusion });
                 }
                 Row::Removed {
@@ -470,9 +519,13 @@ impl<'a> Executor<'a> {
                     replaced_by,
                     ..
                 } => {
+                    let (strength, lost) = kept(strength);
                     let Some(mut conclusion) = known.get(&id).or_else(|| planned.get(&id)).cloned() else {
                         continue;
                     };
+                    if lost {
+                        continue;
+                    }
                     strength.put_on(&mut conclusion);
                     changes.push(Change::Removed {
                         conclusion,
@@ -480,11 +533,16 @@ impl<'a> Executor<'a> {
                         replaced_by,
                     });
                 }
-                Row::Reinforced { id, before, after } => changes.push(Change::Reinforced { id, before, after }),
+                Row::Reinforced { id, before, after } => {
+                    let ((before, lost), (after, _)) = (kept(before), kept(after));
+                    if !lost {
+                        changes.push(Change::Reinforced { id, before, after });
+                    }
+                }
                 Row::Card { before, after } => changes.push(Change::Card { before, after }),
             }
         }
-        Ok(changes)
+        Ok(Record { changes, being_erased })
     }
 
     /// A phase whose reasoner is not available is tried again later, a few times; one that gave junk has failed, and

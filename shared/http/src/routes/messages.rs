@@ -191,9 +191,10 @@ async fn update(State(app): State<App>, call: Call) -> Result<Json<MessageBody>,
     given.check_size()?;
     let (workspace, session, mut message) = read(&app, &call).await?;
     if let Some(metadata) = given.metadata {
-        app.table
-            .set_message_metadata(&session.uid, message.seq, &metadata)
-            .await?;
+        let set = app.table.set_message_metadata(&session.uid, message.seq, &metadata);
+        if !set.await? {
+            return Err(Error::no_session(session.name.as_str(), workspace.name.as_str()));
+        }
         message.metadata = metadata;
     }
     Ok(shown(&workspace, &session, message))

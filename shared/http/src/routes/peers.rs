@@ -145,6 +145,8 @@ async fn set_card(State(app): State<App>, call: Call) -> Result<Json<CardBody>, 
         .table
         .ensure_representation(&workspace, &observer, &observed, now)
         .await?;
-    app.table.set_card(&representation.id, &entries).await?;
+    if !app.table.set_card(&workspace, &representation.id, &entries).await? {
+        return Err(Error::no_workspace(workspace.name.as_str()));
+    }
     Ok(Json(CardBody::of(Some(entries))))
 }

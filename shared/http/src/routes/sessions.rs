@@ -1,4 +1,4 @@
-//! Sessions: get or create, list, update; their members and the members' settings.
+//! Sessions: get or create, list, update, delete; their members and the members' settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use reverie_aws::table::sessions::{GivenSession, MemberConfig, Session};
 use reverie_aws::table::workspaces::Workspace;
 use reverie_core::id::{PeerName, SessionName, WorkspaceName};
 
-use super::workspaces::created;
+use super::workspaces::{accepted, created};
 use crate::app::App;
 use crate::call::Call;
 use crate::error::Error;
@@ -26,7 +26,10 @@ pub(crate) fn routes() -> Router<App> {
     Router::new()
         .route("/v3/workspaces/{workspace_id}/sessions", post(get_or_create))
         .route("/v3/workspaces/{workspace_id}/sessions/list", post(list))
-        .route("/v3/workspaces/{workspace_id}/sessions/{session_id}", put(update))
+        .route(
+            "/v3/workspaces/{workspace_id}/sessions/{session_id}",
+            put(update).delete(remove),
+        )
         .route(
             "/v3/workspaces/{workspace_id}/sessions/{session_id}/peers",
             get(members).post(add_members).put(set_members).delete(remove_members),
@@ -88,6 +91,15 @@ async fn update(State(app): State<App>, call: Call) -> Result<Json<SessionBody>,
         .update_session(&workspace, &name, given, &*app.ids, app.now())
         .await?;
     Ok(Json(SessionBody::of(session, &workspace.name)))
+}
+
+async fn remove(State(app): State<App>, call: Call) -> Result<Response, Error> {
+    let workspace = app.workspace(&call).await?;
+    let name = call.session()?;
+    if !app.engine.delete_session(&workspace, &name).await? {
+        return Err(Error::no_session(name.as_str(), workspace.name.as_str()));
+    }
+    Ok(accepted("Session deleted successfully"))
 }
 
 /// Reads a map of peers to their settings in the session.

@@ -1,4 +1,4 @@
-//! Workspaces: get or create, list, update.
+//! Workspaces: get or create, list, update, delete.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -6,6 +6,8 @@ use axum::routing::{post, put};
 use axum::{Json, Router};
 use http::StatusCode;
 use reverie_core::id::WorkspaceName;
+use reverie_engine::NotDeleted;
+use serde_json::json;
 
 use crate::app::App;
 use crate::call::Call;
@@ -20,12 +22,17 @@ pub(crate) fn routes() -> Router<App> {
     Router::new()
         .route("/v3/workspaces", post(get_or_create))
         .route("/v3/workspaces/list", post(list))
-        .route("/v3/workspaces/{workspace_id}", put(update))
+        .route("/v3/workspaces/{workspace_id}", put(update).delete(remove))
 }
 
 /// 201 for what was created, 200 for what was there.
 pub(crate) fn created(created: bool) -> StatusCode {
     if created { StatusCode::CREATED } else { StatusCode::OK }
+}
+
+/// 202 for a deletion: it is in force, and what is left of it is being done.
+pub(crate) fn accepted(message: &'static str) -> Response {
+    (StatusCode::ACCEPTED, Json(json!({ "message": message }))).into_response()
 }
 
 async fn get_or_create(State(app): State<App>, call: Call) -> Result<Response, Error> {
@@ -66,4 +73,16 @@ async fn update(State(app): State<App>, call: Call) -> Result<Json<WorkspaceBody
     let name = problems.finish(name)?;
     let workspace = app.table.update_workspace(&name, given, &*app.ids, app.now()).await?;
     Ok(Json(workspace.into()))
+}
+
+async fn remove(State(app): State<App>, call: Call) -> Result<Response, Error> {
+    let name = call.workspace()?;
+    match app.engine.delete_workspace(&name).await? {
+        Ok(()) => Ok(accepted("Workspace deletion accepted")),
+        Err(NotDeleted::Unknown) => Err(Error::no_workspace(name.as_str())),
+        Err(NotDeleted::Active) => {
+            let detail = format!("Workspace {name} has active sessions: delete them first");
+            Err(Error::refused(StatusCode::CONFLICT, detail))
+        }
+    }
 }
