@@ -463,3 +463,19 @@ async fn other_sessions_of_the_workspace_and_other_workspaces_are_left_as_they_w
     assert_eq!((others().await, rig.texts("other", "maya", "maya").await), before);
     assert!(!before.0.is_empty() && before.1.len() == A.len() && !c.is_empty());
 }
+
+#[tokio::test]
+async fn h35_messages_that_could_not_be_derived_from_go_with_their_session() {
+    let refusing = Scripted::idle().deriving(|_| Err(ReasonerError::Permanent("refused".to_owned())));
+    let rig = crate::checklist::scripted(refusing).await;
+    for session in ["a", "b"] {
+        say(&rig, session, "maya", &A[..1]).await;
+    }
+    rig.settle().await;
+    let parked = async || rig.items().await.iter().filter(|item| item["type"] == "parked").count();
+    assert_eq!(parked().await, 2);
+    let session = uid(&rig, "a").await;
+    delete_a(&rig).await;
+    assert_eq!(parked().await, 1);
+    assert_no_collection(&rig, &session).await;
+}

@@ -26,6 +26,10 @@ async fn h36_a_workspaces_deletion_erases_everything_and_a_new_one_of_the_name_i
     say_in(&rig, "other", "a", "maya", A).await;
     rig.settle().await;
     rig.put_card(&["INSTRUCTION: call me Maya"]).await;
+    let body = json!({"messages": [{"peer_id": "maya", "content": "maya repeats herself"}]});
+    let (status, _) = rig.keyed("/v3/workspaces/w/sessions/b/messages", "k", &body).await;
+    assert_eq!(status, StatusCode::CREATED);
+    rig.settle().await;
     let old = workspace_uid(&rig, "w").await;
     let there = workspace_uid(&rig, "other").await;
     let others = async || {

@@ -540,8 +540,8 @@ impl Table {
         Ok(Some(answer))
     }
 
-    /// Stores an answer, unless there is one, its batch or its try is over, or the session is gone: nobody would remove it any more. Longer
-    /// answers lie in several items, written in one transaction.
+    /// Stores an answer, unless there is one, its session is gone, or its batch, or its try, is over: nobody would remove
+    /// it any more. Longer answers lie in several items, written in one transaction.
     pub async fn store_answer(&self, workspace: &Workspace, session: &SessionUid, answer_: &Answer) -> Result<()> {
         /// Statements per item: a batch has about 1,024 tokens, so one item is the rule.
         const PART: usize = 500;
