@@ -8,5 +8,4 @@ pub mod handlers;
 pub mod import;
 pub mod queue;
 pub mod runtime;
-pub mod system;
 pub mod worker;

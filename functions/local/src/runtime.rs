@@ -9,6 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use axum::Router;
 use axum::serve::ListenerExt;
+use reverie_aws::system::{SystemClock, SystemIds};
 use reverie_aws::table::{Table, TableError, create_table};
 use reverie_core::config::Config;
 use reverie_core::id::IdSource;
@@ -21,7 +22,6 @@ use tokio::time::MissedTickBehavior;
 use crate::data_dir::{DataDir, DataDirError};
 use crate::embedded::{Storage, StorageError};
 use crate::queue::{LocalQueues, QueueError};
-use crate::system::{SystemClock, SystemIds};
 use crate::worker::{self, Failure, Handler, chain, stopped};
 
 /// The table's name.

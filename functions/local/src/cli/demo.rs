@@ -349,7 +349,7 @@ fn check(detail: &Detail) -> anyhow::Result<()> {
 /// `due 23:41:05.12 UTC, in 3.9 s`.
 fn clock(due: Time) -> String {
     use reverie_core::ports::Clock;
-    let left = due.since(crate::system::SystemClock.now()).as_secs_f64();
+    let left = due.since(reverie_aws::system::SystemClock.now()).as_secs_f64();
     let text = due.to_string();
     let time = text.get(11..).unwrap_or_default().trim_end_matches('Z');
     format!("due {} UTC, in {left:.1} s", time.get(..10).unwrap_or(time))

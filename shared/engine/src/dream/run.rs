@@ -256,12 +256,7 @@ impl<'a> Executor<'a> {
             lease_until: Some(now),
             ..self.run.clone()
         };
-        self.run = self
-            .engine
-            .table
-            .update_run(&self.run, &after)
-            .await?
-            .ok_or(Stop::Lost)?;
+        self.store(&after).await?;
         self.engine.send_resume(&self.run, None).await?;
         Err(Stop::HandedOver)
     }
@@ -423,19 +418,20 @@ impl<'a> Executor<'a> {
         }
     }
 
+    /// Writes the run as it shall be, on its own; unless it is no longer ours.
+    async fn store(&mut self, after: &Run) -> Result<(), Stop> {
+        let stored = self.engine.table.update_run(&self.run, after).await?;
+        self.run = stored.ok_or(Stop::Lost)?;
+        Ok(())
+    }
+
     /// Renews the lease while nothing is committed.
     async fn keep(&mut self) -> Result<(), Stop> {
         let after = Run {
             lease_until: Some(self.engine.now() + LEASE),
             ..self.run.clone()
         };
-        self.run = self
-            .engine
-            .table
-            .update_run(&self.run, &after)
-            .await?
-            .ok_or(Stop::Lost)?;
-        Ok(())
+        self.store(&after).await
     }
 
     async fn undo(&mut self) -> Result<(), Stop> {
@@ -556,12 +552,7 @@ impl<'a> Executor<'a> {
                 lease_until: Some(self.engine.now() + wait),
                 ..self.run.clone()
             };
-            self.run = self
-                .engine
-                .table
-                .update_run(&self.run, &after)
-                .await?
-                .ok_or(Stop::Lost)?;
+            self.store(&after).await?;
             tracing::warn!(run.id = %self.run.id, phase = phase.as_str(), attempts, "the reasoner is not available; the run waits");
             // The first attempts come from the queue; after those the due index brings the run back, so that an outage
             // fills no dead-letter queue.
