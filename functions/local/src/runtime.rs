@@ -209,18 +209,24 @@ impl Running {
     }
 }
 
-/// Waits for ctrl-c or a termination signal.
-pub async fn signal() -> std::io::Result<()> {
+/// Catches ctrl-c and the termination signal from now on; what is returned ends with the first of them.
+///
+/// Call it before anyone can know that the program runs: until then a signal ends the process where it stands.
+pub fn signals() -> std::io::Result<impl Future<Output = std::io::Result<()>>> {
     #[cfg(unix)]
     {
-        let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-        tokio::select! {
-            interrupt = tokio::signal::ctrl_c() => interrupt,
-            _ = terminate.recv() => Ok(()),
-        }
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        Ok(async move {
+            tokio::select! {
+                _ = interrupt.recv() => Ok(()),
+                _ = terminate.recv() => Ok(()),
+            }
+        })
     }
     #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await
+    Ok(tokio::signal::ctrl_c())
 }
 
 async fn serve(listener: TcpListener, router: Router, mut stop: watch::Receiver<bool>) {

@@ -27,12 +27,13 @@ pub(super) fn run(arguments: Arguments, compose: Compose) -> anyhow::Result<()> 
     };
     let tokio = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     tokio.block_on(async {
+        let signals = runtime::signals().context("cannot catch signals")?;
         let running = runtime::start(&options, compose).await?;
         let mut out = std::io::stdout();
         // A closed standard output is no reason not to serve.
         let _ = writeln!(out, "Reverie listens on {}", running.url()).and_then(|()| out.flush());
         tracing::info!(url = running.url(), data_dir = %options.data_dir.display(), "serving");
-        runtime::signal().await.context("cannot wait for a signal")?;
+        signals.await.context("cannot wait for a signal")?;
         tracing::info!("stopping");
         running.stop().await;
         Ok(())
