@@ -17,6 +17,7 @@ mod history;
 mod http;
 mod ingest;
 mod queue_contract;
+mod reconciler;
 mod reports;
 mod rig;
 mod sdk;

@@ -330,6 +330,13 @@ impl Rig {
         faults::scan(&self.storage).await
     }
 
+    /// Puts an item of nothing but these attributes into the table: what no version of ours can read.
+    pub(crate) async fn spoil(&self, attributes: &[(&str, &str)]) {
+        let text = |text: &str| aws_sdk_dynamodb::types::AttributeValue::S(text.to_owned());
+        let item = attributes.iter().map(|(name, value)| ((*name).to_owned(), text(value)));
+        faults::put(&self.storage, item.collect()).await;
+    }
+
     /// Everything that the table holds, in the clear: what is stored compressed is opened.
     pub(crate) async fn items_in_the_clear(&self) -> Vec<Value> {
         let mut items = self.items().await;

@@ -9,8 +9,8 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, ConditionCheck, Delete, DeleteRequest, KeysAndAttributes, Put, TransactWriteItem, Update,
-    WriteRequest,
+    AttributeValue, ConditionCheck, Delete, DeleteRequest, KeysAndAttributes, Put, ReturnValue, TransactWriteItem,
+    Update, WriteRequest,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -459,6 +459,36 @@ impl Table {
                 }
                 Err(error) if kind(&error) == Kind::Throttle && backoff.again() => backoff.wait().await,
                 Err(error) => return Err(failure("query", error)),
+            }
+        }
+    }
+
+    /// Updates one item and gives it as it is then; `None` when the condition does not hold. For what may be done twice:
+    /// an answer that is lost is an error.
+    pub(crate) async fn update(&self, key: &Key, clauses: &[Clause], when: &Condition) -> Result<Option<Item>> {
+        let mut aliases = Aliases::default();
+        let (update, condition) = (aliases.update(clauses), aliases.condition(when));
+        let mut backoff = Backoff::default();
+        loop {
+            let sent = self
+                .client
+                .update_item()
+                .table_name(&self.name)
+                .set_key(Some(key.item()))
+                .update_expression(&update)
+                .condition_expression(&condition)
+                .set_expression_attribute_names(aliases.names())
+                .set_expression_attribute_values(aliases.values())
+                .return_values(ReturnValue::AllNew)
+                .send()
+                .await;
+            match sent {
+                Ok(output) => return Ok(output.attributes),
+                Err(error) => match kind(&error) {
+                    Kind::Condition => return Ok(None),
+                    Kind::Conflict | Kind::Throttle if backoff.again() => backoff.wait().await,
+                    _ => return Err(failure("update an item", error)),
+                },
             }
         }
     }

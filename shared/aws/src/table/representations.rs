@@ -17,7 +17,7 @@ use reverie_core::run::Status;
 use reverie_core::time::Time;
 use serde::{Deserialize, Serialize};
 
-use super::due::{DueKind, LEAVE, due_key, sortable};
+use super::due::{DueKind, LEAVE, due_key, enter, sortable};
 use super::expression::{Clause, Condition, n, s};
 use super::idempotency::{Effect, Recording};
 use super::lists::{self, Paging};
@@ -28,7 +28,7 @@ use super::workspaces::{self, Workspace};
 use super::{Key, Query, Result, Table, TableError, Write, from_item, to_item, to_value};
 
 /// How often a representation over the threshold is looked at while dreams are off.
-const LOOK_AT_DISABLED: Duration = Duration::from_mins(15);
+pub const LOOK_AT_DISABLED: Duration = Duration::from_mins(15);
 
 /// A representation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -97,7 +97,7 @@ pub(crate) fn save(representation: &Representation, next: &State, live: i64, now
         None => None,
     };
     match due {
-        Some(due) => clauses.extend([Clause::Set(key::DUE_PK, s(due.pk)), Clause::Set(key::DUE_SK, s(due.sk))]),
+        Some(due) => clauses.extend(enter(due)),
         None => clauses.extend(LEAVE.map(Clause::Remove)),
     }
     Ok(
@@ -301,11 +301,5 @@ impl Table {
                 Err(error) => return Err(error),
             }
         }
-    }
-
-    /// Representations whose timer should have fired, or which are over the threshold while dreams are off.
-    pub async fn due_representations(&self, kind: DueKind, now: Time, per_shard: usize) -> Result<Vec<Representation>> {
-        let keys = self.due(kind, now, per_shard).await?;
-        self.get_many(keys).await?.into_values().map(from_item).collect()
     }
 }

@@ -85,6 +85,9 @@ impl Engine {
     /// Runs a claimed run to its end, or to where it must stop.
     pub(crate) async fn execute(&self, run: Run) -> Result<()> {
         tracing::info!(run.id = %run.id, run.dream_type = run.dream_type.as_str(), run.fence = run.fence, "running a dream");
+        if run.takeovers > TAKEOVERS {
+            return self.give_up(run).await;
+        }
         let mut executor = match Executor::open(self, run.clone()).await {
             Ok(Some(executor)) => executor,
             Ok(None) => return Ok(()),
@@ -96,6 +99,41 @@ impl Engine {
             Err(Stop::Engine(error)) => Err(self.let_go(&executor.run, error).await),
             Err(Stop::Reasoner(error)) => Err(self.let_go(&executor.run, error.into()).await),
         }
+    }
+
+    /// Ends a run that fails whoever tries, whatever it is that fails: the slot must not stay taken for ever.
+    async fn give_up(&self, mut run: Run) -> Result<()> {
+        run.errors
+            .push(format!("gave up: stopped {TAKEOVERS} times without progress"));
+        run.failed_phases = phases(run.dream_type).to_vec();
+        tracing::error!(run.id = %run.id, "a dream was given up: it stopped {TAKEOVERS} times without progress");
+        self.end_run(&run, Status::Failed, Outcome::Failed).await?;
+        Ok(())
+    }
+
+    /// Ends a running run: its item, its stored answers, the run that it took back, and the machine, in one transaction.
+    /// `false` when it is no longer ours.
+    async fn end_run(&self, run: &Run, status: Status, outcome: Outcome) -> Result<bool> {
+        let checkpoints = self.table.checkpoints(&run.id).await?;
+        let mut writes = vec![self.ended(run, status), RunWrite::Forget(checkpoints)];
+        if let Some(target) = &run.undo_of
+            && outcome == Outcome::Completed
+            && let Some(before) = self.table.run(target).await?
+        {
+            let after = Run {
+                undone_by: Some(run.id.clone()),
+                ..before.clone()
+            };
+            writes.push(RunWrite::Update { before, after });
+        }
+        let event = Event::Ended {
+            run: run.id.clone(),
+            outcome,
+        };
+        let advanced = self
+            .advance(&run.representation(), &event, &writes, Caller::Handler)
+            .await?;
+        Ok(matches!(advanced, Advance::Done(_)))
     }
 
     /// Gives the lease back, so that the next delivery goes on at once instead of waiting for its end.
@@ -188,14 +226,6 @@ impl<'a> Executor<'a> {
 
     async fn go(&mut self) -> Result<(), Stop> {
         let phases = phases(self.run.dream_type);
-        if self.run.takeovers > TAKEOVERS {
-            // Something here fails whoever tries; the slot must not stay taken for ever.
-            self.run
-                .errors
-                .push(format!("gave up: stopped {TAKEOVERS} times without progress"));
-            self.run.failed_phases = phases.to_vec();
-            return self.finish(phases).await;
-        }
         while let Some(phase) = phases.get(self.run.progress.phase as usize) {
             let over = match phase {
                 Phase::Undo => self.undo().await.map(|()| true),
@@ -507,30 +537,8 @@ impl<'a> Executor<'a> {
         } else {
             (Status::Completed, Outcome::Completed)
         };
-        let checkpoints = self.engine.table.checkpoints(&self.run.id).await?;
-        let end = self.engine.ended(&self.run, status);
-        let mut writes = vec![end, RunWrite::Forget(checkpoints)];
-        if let Some(target) = &self.run.undo_of
-            && !failed
-            && let Some(before) = self.engine.table.run(target).await?
-        {
-            let after = Run {
-                undone_by: Some(self.run.id.clone()),
-                ..before.clone()
-            };
-            writes.push(RunWrite::Update { before, after });
-        }
-        let event = Event::Ended {
-            run: self.run.id.clone(),
-            outcome,
-        };
-        match self
-            .engine
-            .advance(&self.run.representation(), &event, &writes, Caller::Handler)
-            .await?
-        {
-            Advance::Done(_) => {}
-            Advance::Lost | Advance::Gone => return Err(Stop::Lost),
+        if !self.engine.end_run(&self.run, status, outcome).await? {
+            return Err(Stop::Lost);
         }
         tracing::info!(
             run.id = %self.run.id,
