@@ -6,8 +6,8 @@
     reason = "a test fails by panicking"
 )]
 
-mod calls;
 mod checklist;
+mod costs;
 mod crash;
 mod documentation;
 mod embedded;
