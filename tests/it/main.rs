@@ -7,8 +7,8 @@
 )]
 
 mod bounds;
-mod calls;
 mod checklist;
+mod costs;
 mod crash;
 mod documentation;
 mod embedded;

@@ -24,10 +24,12 @@ use serde_json::Value;
 use tower::ServiceExt as _;
 
 pub(crate) mod faults;
+pub(crate) mod meter;
 pub(crate) mod reasoner;
 pub(crate) mod steps;
 
 pub(crate) use faults::{Fault, Faults};
+pub(crate) use meter::{Cost, Meter};
 pub(crate) use reasoner::Scripted;
 
 /// 2026-01-01T00:00:00Z.
@@ -72,6 +74,7 @@ pub(crate) struct Rig {
     pub(crate) queues: Arc<LocalQueues>,
     pub(crate) engine: Arc<Engine>,
     pub(crate) app: Router,
+    meter: Meter,
     storage: Storage,
     ids: Arc<TestIds>,
     reasoner: Arc<dyn Reasoner>,
@@ -133,7 +136,9 @@ impl Rig {
         config: Config,
         faults: Faults,
     ) -> Self {
-        let table = Arc::new(Table::new(client(faults.wrap(storage.connector())), "reverie"));
+        let meter = Meter::default();
+        let connector = faults.wrap(meter.wrap(storage.connector()));
+        let table = Arc::new(Table::new(client(connector), "reverie"));
         let ports = Arc::new(faults::FaultyPorts::new(Arc::clone(&queues), faults.clone()));
         let engine = Arc::new(Engine::new(EngineParts {
             table: Arc::clone(&table),
@@ -158,6 +163,7 @@ impl Rig {
             queues,
             engine,
             app,
+            meter,
             storage,
             ids,
             reasoner,
@@ -252,6 +258,16 @@ impl Rig {
                 return failures;
             }
         }
+    }
+
+    /// What it costs to do something.
+    pub(crate) async fn cost(&self, what: impl Future<Output = ()>) -> Cost {
+        let before = self.faults.calls().len();
+        self.meter.start();
+        what.await;
+        let (read, write) = self.meter.stop();
+        let calls = self.faults.calls().split_off(before);
+        Cost { calls, read, write }
     }
 
     /// Calls the API; the body of the answer is `Null` when it is empty.

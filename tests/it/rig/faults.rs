@@ -169,6 +169,13 @@ struct Faulty {
     faults: Faults,
 }
 
+/// The name of the operation that a request asks for.
+pub(crate) fn operation(request: &HttpRequest) -> String {
+    let target = request.headers().get("x-amz-target");
+    let name = target.and_then(|target| target.split('.').nth(1));
+    name.unwrap_or_default().to_owned()
+}
+
 fn gone() -> ConnectorError {
     ConnectorError::other("the connection was cut".into(), None)
 }
@@ -185,12 +192,7 @@ fn refusal(kind: &str, extra: &Value) -> HttpResponse {
 
 impl HttpConnector for Faulty {
     fn call(&self, mut request: HttpRequest) -> HttpConnectorFuture {
-        let name = request
-            .headers()
-            .get("x-amz-target")
-            .and_then(|target| target.split('.').nth(1))
-            .unwrap_or_default()
-            .to_owned();
+        let name = operation(&request);
         let body: Value = serde_json::from_slice(request.body().bytes().unwrap_or_default()).unwrap_or_default();
         let fault = self.faults.next(&name);
         let text = body.to_string();

@@ -524,6 +524,15 @@ impl Table {
         }
     }
 
+    /// How far a session has come, and how far ingest has: one call. No state when the session is gone.
+    pub async fn progress(&self, session: &SessionUid) -> Result<(Option<SessionState>, Cursor)> {
+        let (state, cursor) = (sessions::state(session), cursor(session));
+        let mut items = self.get_many([state.clone(), cursor.clone()]).await?;
+        let state = items.remove(&state).map(from_item).transpose()?;
+        let cursor = items.remove(&cursor).map(from_item).transpose()?;
+        Ok((state, cursor.unwrap_or_default()))
+    }
+
     /// How far ingest has come.
     pub async fn cursor(&self, session: &SessionUid) -> Result<Cursor> {
         Ok(self.get_as(&cursor(session)).await?.unwrap_or_default())
