@@ -21,6 +21,7 @@ mod card;
 mod conclusions;
 mod coverage;
 mod dreams;
+mod filters;
 mod limits;
 mod messages;
 mod peers;

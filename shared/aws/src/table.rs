@@ -237,6 +237,7 @@ pub(crate) struct Query {
     range: Range,
     reverse: bool,
     limit: Option<usize>,
+    after: Option<Key>,
     keys_only: bool,
     consistent: bool,
 }
@@ -259,6 +260,7 @@ impl Query {
             range: Range::All,
             reverse: false,
             limit: None,
+            after: None,
             keys_only: false,
             consistent: true,
         }
@@ -296,6 +298,12 @@ impl Query {
     /// Only the items' keys.
     pub(crate) fn keys_only(mut self) -> Self {
         self.keys_only = true;
+        self
+    }
+
+    /// Only what follows this item of the table, in the direction of reading.
+    pub(crate) fn after(mut self, after: Option<Key>) -> Self {
+        self.after = after;
         self
     }
 
@@ -404,7 +412,7 @@ impl Table {
     /// The items of a query, page by page until the limit or the end.
     pub(crate) async fn query(&self, query: Query) -> Result<Vec<Item>> {
         let mut items = Vec::new();
-        let mut start = None;
+        let mut start = query.after.as_ref().map(Key::item);
         let mut backoff = Backoff::default();
         loop {
             let (hash, range) = match query.index {

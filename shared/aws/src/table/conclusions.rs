@@ -219,9 +219,20 @@ impl Table {
 
     /// A representation's conclusions in creation order, from one end.
     pub async fn conclusions(&self, representation: &RepresentationId, window: Window) -> Result<Vec<Conclusion>> {
+        self.conclusions_after(representation, None, window).await
+    }
+
+    /// The same, but for what comes before a conclusion, and that one.
+    pub async fn conclusions_after(
+        &self,
+        representation: &RepresentationId,
+        after: Option<&ConclusionId>,
+        window: Window,
+    ) -> Result<Vec<Conclusion>> {
         let query = Query::of(partition(representation))
             .prefix("C#")
             .reverse(window.newest_first)
+            .after(after.map(live))
             .limit(window.limit);
         self.query(query).await?.into_iter().map(from_item).collect()
     }

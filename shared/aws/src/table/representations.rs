@@ -248,6 +248,15 @@ impl Table {
         }))
     }
 
+    /// Those of the representations that are there.
+    pub async fn representations_by_id(
+        &self,
+        ids: impl IntoIterator<Item = RepresentationId>,
+    ) -> Result<Vec<Representation>> {
+        let heads = self.get_many(ids.into_iter().map(|id| head(&id))).await?;
+        heads.into_values().map(from_item).collect()
+    }
+
     /// The representation, created empty when it is not there.
     pub async fn ensure_representation(
         &self,
