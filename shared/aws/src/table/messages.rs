@@ -535,11 +535,6 @@ impl Table {
         Ok((state, cursor.unwrap_or_default()))
     }
 
-    /// How far ingest has come.
-    pub async fn cursor(&self, session: &SessionUid) -> Result<Cursor> {
-        Ok(self.get_as(&cursor(session)).await?.unwrap_or_default())
-    }
-
     /// The stored answer of the batch that starts at `first`, or of a try at that message, if it was derived already.
     pub async fn answer(&self, session: &SessionUid, first: Seq, retry: u32) -> Result<Option<Answer>> {
         let parts = self.query(answer_parts(session, first, retry)).await?;
@@ -552,8 +547,14 @@ impl Table {
     }
 
     /// Stores an answer, unless there is one, its session is gone, or its batch, or its try, is over: nobody would remove
-    /// it any more. Longer answers lie in several items, written in one transaction.
-    pub async fn store_answer(&self, workspace: &Workspace, session: &SessionUid, answer_: &Answer) -> Result<()> {
+    /// it any more. Gives the one that is stored then, which counts. Longer answers lie in several items, written in one
+    /// transaction.
+    pub async fn store_answer(
+        &self,
+        workspace: &Workspace,
+        session: &SessionUid,
+        answer_: Answer,
+    ) -> Result<Option<Answer>> {
         let mut head = answer_.clone();
         let rest = head
             .derived
@@ -573,8 +574,9 @@ impl Table {
             retry => failures::check_retry(&workspace.uid, session, answer_.first, retry),
         });
         match self.transact(&writes).await {
-            Err(TableError::Condition(_)) => Ok(()),
-            other => other,
+            Ok(()) => Ok(Some(answer_)),
+            Err(TableError::Condition(_)) => self.answer(session, answer_.first, answer_.retry).await,
+            Err(error) => Err(error),
         }
     }
 
