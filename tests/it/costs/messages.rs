@@ -71,6 +71,12 @@ pub(super) async fn measure(costs: &mut Costs) {
     costs
         .of("POST 100 messages, 9 KB of text", &rig, say(&rig, &hundred()))
         .await;
+    let new = "/v3/workspaces/w/sessions/t/messages";
+    costs
+        .of("POST one message to a new session of a known peer", &rig, async {
+            rig.post(new, said(&["I sail."])).await;
+        })
+        .await;
     costs
         .of(
             "list 50 messages",

@@ -9,6 +9,9 @@ use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_types::body::SdkBody;
 use serde_json::{Value, json};
 
+/// The most calls of a path that are listed in order.
+const LONG: usize = 30;
+
 /// What an operation costs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Cost {
@@ -21,14 +24,29 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    /// The calls, in order; the same ones in a row are counted.
+    /// The calls, in order, the same ones in a row counted; of a long path only how often each is made.
     pub(crate) fn list(&self) -> String {
-        let runs = self.calls.chunk_by(|a, b| a == b);
-        let runs = runs.map(|run| match run.len() {
-            1 => run[0].clone(),
-            many => format!("{} ×{many}", run[0]),
-        });
-        runs.collect::<Vec<_>>().join(", ")
+        let mut runs: Vec<(&str, usize)> = Vec::new();
+        for call in &self.calls {
+            match runs.last_mut() {
+                Some((last, count)) if last == call => *count += 1,
+                _ => runs.push((call, 1)),
+            }
+        }
+        if runs.len() > LONG {
+            let all = std::mem::take(&mut runs);
+            for (call, count) in all {
+                match runs.iter_mut().find(|(known, _)| *known == call) {
+                    Some((_, sum)) => *sum += count,
+                    None => runs.push((call, count)),
+                }
+            }
+        }
+        let text = |(call, count): (&str, usize)| match count {
+            1 => call.to_owned(),
+            many => format!("{call} ×{many}"),
+        };
+        runs.into_iter().map(text).collect::<Vec<_>>().join(", ")
     }
 }
 
