@@ -58,6 +58,11 @@ pub const VARIABLES: &[Variable] = &[
         meaning: "Share of a representation that one dream may remove without replacement, 0 to 1.",
     },
     Variable {
+        name: "DREAM_SLICE_SECONDS",
+        default: "300",
+        meaning: "Longest time that one delivery works on a dream before another one goes on with it, in seconds; fractions allowed. Well below the executor's timeout.",
+    },
+    Variable {
         name: "DERIVER_ENABLED",
         default: "true",
         meaning: "Whether messages are reasoned over, unless a workspace, session or message says otherwise.",
@@ -107,6 +112,8 @@ pub struct Config {
     pub retention: Duration,
     /// `DREAM_SHRINK_LIMIT`, 0 to 1.
     pub shrink: f64,
+    /// `DREAM_SLICE_SECONDS`.
+    pub slice: Duration,
     /// `REVERIE_RECONCILER_SECONDS`.
     pub reconcile_every: Duration,
 }
@@ -133,6 +140,7 @@ impl Default for Config {
             history: true,
             retention: Duration::from_hours(30 * 24),
             shrink: 0.5,
+            slice: Duration::from_mins(5),
             reconcile_every: Duration::from_mins(5),
         }
     }
@@ -158,6 +166,7 @@ impl Config {
             history: reader.flag("DREAM_HISTORY_ENABLED", default.history)?,
             retention: reader.duration("DREAM_HISTORY_RETENTION_DAYS", 86_400.0, default.retention)?,
             shrink: reader.share("DREAM_SHRINK_LIMIT", default.shrink)?,
+            slice: reader.duration("DREAM_SLICE_SECONDS", 1.0, default.slice)?,
             reconcile_every: reader
                 .duration("REVERIE_RECONCILER_SECONDS", 1.0, default.reconcile_every)?
                 .max(Duration::from_millis(100)),

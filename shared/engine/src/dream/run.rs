@@ -37,9 +37,6 @@ const HEARTBEAT: Duration = Duration::from_secs(40);
 const TAKEOVERS: u32 = 5;
 /// How often a phase is tried by redelivery, well under the queue's count of receives.
 const QUEUE_ATTEMPTS: u32 = 2;
-/// How long one delivery works on a run before it hands it on: a run may take longer than a function lives.
-const SLICE: Duration = Duration::from_mins(5);
-
 /// How long an undo waits while a session that its record names is being deleted.
 const AFTER_ERASURE: Duration = Duration::from_secs(5);
 
@@ -80,8 +77,9 @@ struct Executor<'a> {
     edition: u64,
     card_revision: u64,
     limits: Limits,
-    /// When this delivery began.
+    /// When this delivery began, and the run's version then.
     began: Time,
+    opened: u64,
     /// What the toolbox refused of the last turn, by place: the reasoner may mend it.
     refused: Vec<(usize, Rejection)>,
 }
@@ -156,6 +154,7 @@ impl<'a> Executor<'a> {
             shrink: engine.config.shrink,
             card_allowed: levels.card_creation(engine.config.defaults),
         };
+        let opened = run.version;
         let mut executor = Self {
             engine,
             run,
@@ -164,6 +163,7 @@ impl<'a> Executor<'a> {
             card_revision: 0,
             limits,
             began: engine.now(),
+            opened,
             refused: Vec::new(),
         };
         Ok(executor.reload().await?.then_some(executor))
@@ -245,11 +245,12 @@ impl<'a> Executor<'a> {
         Ok(thought.done)
     }
 
-    /// Hands the run on when its slice is over: gives the lease back and asks for somebody to go on with it. Should the
-    /// message get lost, the due index has the run.
+    /// Hands the run on when its slice is over and something of it is done, however short the slice: a run may take
+    /// longer than a function lives. Gives the lease back and asks for somebody to go on with it; should the message get
+    /// lost, the due index has the run.
     async fn hand_over_in_time(&mut self) -> Result<(), Stop> {
         let now = self.engine.now();
-        if now.since(self.began) < SLICE {
+        if now.since(self.began) < self.engine.config.slice || self.run.version == self.opened {
             return Ok(());
         }
         let after = Run {

@@ -1,0 +1,3 @@
+//! Contracts: cases that are written once and hold for every adapter.
+
+pub mod queue;
