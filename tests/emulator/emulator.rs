@@ -31,7 +31,7 @@ impl Emulator {
         let port = free_port();
         let log = File::create(folder.path().join("emulator.log")).unwrap();
         let mut command = Python::with("emulator", "emulator/requirements.txt").program("ministack");
-        surroundings(&mut command, port);
+        surround(&mut command, port);
         command
             .env("GATEWAY_PORT", port.to_string())
             .env("BIND_HOST", "127.0.0.1")
@@ -71,6 +71,11 @@ impl Emulator {
         std::fs::read_to_string(self.folder.path().join("emulator.log")).unwrap()
     }
 
+    /// Lets a command find the emulator, and nothing of what the surroundings say about AWS.
+    pub(crate) fn surroundings(&self, command: &mut Command) {
+        surround(command, self.port);
+    }
+
     /// What clients of the services are made from.
     pub(crate) async fn config(&self) -> SdkConfig {
         aws_config::defaults(BehaviorVersion::latest())
@@ -93,8 +98,13 @@ impl Drop for Emulator {
     }
 }
 
-/// The variables with which AWS's tools find the emulator, and nothing of what the surroundings say about AWS.
-pub(crate) fn surroundings(command: &mut Command, port: u16) {
+/// Keys of an account that nobody else uses: the emulator takes an account's number for its key.
+pub(crate) fn account(number: usize) -> Credentials {
+    Credentials::new(format!("{:012}", number + 1), KEY, None, None, "emulator")
+}
+
+/// Sets the variables with which AWS's tools find the emulator.
+fn surround(command: &mut Command, port: u16) {
     forget(
         command,
         &[

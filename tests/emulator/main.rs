@@ -9,5 +9,9 @@
     reason = "a test fails by panicking"
 )]
 
+mod cases;
+mod deployment;
 mod emulator;
+mod end_to_end;
 mod queue_contract;
+mod table_contract;

@@ -1,7 +1,5 @@
 //! SQS and EventBridge Scheduler, through our adapters and in real time, under the contract of queues and schedules.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,15 +11,14 @@ use reverie_aws::schedules::{EventBridgeSchedules, ScheduleNames};
 use reverie_aws::system::SystemClock;
 use reverie_core::ports::{Clock, Queues, Schedules};
 use reverie_core::time::Time;
-use reverie_tests::contract::queue::{Driver, Received, Stale, cases};
+use reverie_tests::contract::queue::{self, Driver, Received, Stale};
 use serde_json::json;
-use tokio::task::JoinSet;
 
+use crate::cases;
 use crate::emulator::Emulator;
 
-/// Cases that fail on the emulator because it does otherwise than AWS, with how. One that passes after all is to be
-/// taken from this list: the test says so.
-const OTHERWISE: &[(&str, &str)] = &[
+/// Cases that fail on the emulator because it does otherwise than AWS, with how.
+const OTHERWISE: cases::Otherwise = &[
     (
         "a_receipt_that_ran_out_is_refused",
         "the emulator takes a receipt until another one is given out; FIFO queues of SQS refuse it once it has expired",
@@ -214,16 +211,14 @@ impl Driver for AwsDriver {
     }
 }
 
-type Case = (&'static str, Pin<Box<dyn Future<Output = ()> + Send>>);
-
 /// Every case, on a queue of its own.
-fn every_case(config: &SdkConfig) -> Vec<Case> {
+fn every_case(config: &SdkConfig) -> Vec<cases::Case> {
     let mut numbers = 0..;
     macro_rules! all {
         ($($case:ident),+ $(,)?) => {
             vec![$((stringify!($case), {
                 let (config, number) = (config.clone(), numbers.next().unwrap());
-                Box::pin(async move { cases::$case(&AwsDriver::new(config, number).await).await }) as _
+                Box::pin(async move { queue::cases::$case(&AwsDriver::new(config, number).await).await }) as _
             })),+]
         };
     }
@@ -236,20 +231,5 @@ fn every_case(config: &SdkConfig) -> Vec<Case> {
 async fn k3_k4_every_case_holds_on_sqs_and_scheduler() {
     let emulator = Emulator::start();
     let config = emulator.config().await;
-    let mut running = JoinSet::new();
-    for (name, case) in every_case(&config) {
-        running.spawn(async move { (name, tokio::spawn(case).await.is_ok()) });
-    }
-    let mut wrong = Vec::new();
-    while let Some(done) = running.join_next().await {
-        let (name, held) = done.unwrap();
-        let otherwise = OTHERWISE.iter().find(|(case, _)| *case == name);
-        match (held, otherwise) {
-            (true, None) => println!("{name}: held"),
-            (false, Some((_, why))) => println!("{name}: not on the emulator: {why}"),
-            (true, Some(_)) => wrong.push(format!("{name} holds now: the emulator does as AWS does")),
-            (false, None) => wrong.push(format!("{name} does not hold")),
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}\n{}", emulator.log());
+    cases::hold(every_case(&config), OTHERWISE, &emulator).await;
 }
