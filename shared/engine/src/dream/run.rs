@@ -36,8 +36,6 @@ const HEARTBEAT: Duration = Duration::from_secs(40);
 const TAKEOVERS: u32 = 5;
 /// How often a phase is tried by redelivery, well under the queue's count of receives.
 const QUEUE_ATTEMPTS: u32 = 2;
-/// How long one delivery works on a run before it hands it on: a run may take longer than a function lives.
-const SLICE: Duration = Duration::from_mins(5);
 
 /// Why a run stops before its end.
 pub(super) enum Stop {
@@ -72,8 +70,9 @@ pub(super) struct Executor<'a> {
     /// Users' instructions for the dream, and those for the card.
     instructions: Option<String>,
     card_instructions: Option<String>,
-    /// When this delivery began.
+    /// When this delivery began, and the run's version then.
     began: Time,
+    opened: u64,
 }
 
 pub(crate) fn phases(dream_type: DreamType) -> &'static [Phase] {
@@ -184,6 +183,7 @@ impl<'a> Executor<'a> {
             shrink: engine.config.shrink,
             card_allowed: levels.card_creation(engine.config.defaults).value,
         };
+        let opened = run.version;
         let mut executor = Self {
             instructions: levels.instructions(Agent::Dreamer).value.map(str::to_owned),
             card_instructions: levels.card_instructions().value.map(str::to_owned),
@@ -194,6 +194,7 @@ impl<'a> Executor<'a> {
             card_revision: 0,
             limits,
             began: engine.now(),
+            opened,
         };
         Ok(executor.reload().await?.then_some(executor))
     }
@@ -316,11 +317,12 @@ impl<'a> Executor<'a> {
         self.run.progress = self.run.progress.next_phase();
     }
 
-    /// Hands the run on when its slice is over: gives the lease back and asks for somebody to go on with it. Should the
-    /// message get lost, the due index has the run.
+    /// Hands the run on when its slice is over and something of it is done, however short the slice: a run may take
+    /// longer than a function lives. Gives the lease back and asks for somebody to go on with it; should the message get
+    /// lost, the due index has the run.
     async fn hand_over_in_time(&mut self) -> Result<(), Stop> {
         let now = self.engine.now();
-        if now.since(self.began) < SLICE {
+        if now.since(self.began) < self.engine.config.slice || self.run.version == self.opened {
             return Ok(());
         }
         let after = Run {
