@@ -25,6 +25,7 @@ use tower::ServiceExt as _;
 
 pub(crate) mod faults;
 pub(crate) mod meter;
+pub(crate) mod model_server;
 pub(crate) mod reasoner;
 pub(crate) mod steps;
 

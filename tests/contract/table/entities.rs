@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use reverie_aws::system::SystemIds;
+use reverie_aws::table::due::{DueKind, SHARDS};
 use reverie_aws::table::idempotency::{KeyedRequest, Recording};
 use reverie_aws::table::lists::Paging;
 use reverie_aws::table::messages::Append;
 use reverie_aws::table::sessions::{GivenSession, Session, SessionState};
+use reverie_aws::table::work::SessionWork;
 use reverie_aws::table::workspaces::{Given, Workspace};
 use reverie_aws::table::{Table, TableError};
 use reverie_core::id::{IdSource as _, PeerName, Seq, SessionName, WorkspaceName};
@@ -121,7 +123,7 @@ pub async fn many_who_create_one_workspace_at_once_get_the_same(client: &Client)
         size: 10,
         reverse: false,
     };
-    assert_eq!(table.workspaces(page).await.unwrap().total, 1);
+    assert_eq!(table.workspaces(page, None).await.unwrap().total, 1);
 }
 
 pub async fn many_who_append_to_one_session_lose_nothing(client: &Client) {
@@ -194,7 +196,7 @@ pub async fn hundreds_of_peers_are_found_and_counted(client: &Client) {
         size: 100,
         reverse: true,
     };
-    let page = table.peers(&workspace, page).await.unwrap();
+    let page = table.peers(&workspace, page, None).await.unwrap();
     assert_eq!((page.total, page.items.len()), (260, 60));
 }
 
@@ -206,8 +208,14 @@ pub async fn a_session_is_due_a_minute_after_it_lags_and_when_it_is_put_off_late
         .await
         .unwrap();
     let due = async |after: Duration| -> Vec<_> {
-        let found = table.due_sessions(START + after, 10).await.unwrap();
-        found.into_iter().map(|(of, work)| (of, work.uid)).collect()
+        let mut found = Vec::new();
+        for shard in 0..SHARDS {
+            for due in table.due(DueKind::Session, shard, START + after, 10).await.unwrap() {
+                let work: SessionWork = table.read_due(&due).await.unwrap().unwrap();
+                found.push((due.workspace(), work.uid));
+            }
+        }
+        found
     };
     let expected = [(workspace.uid.clone(), session.uid.clone())];
     assert_eq!(due(MINUTE / 2).await, []);
