@@ -11,6 +11,7 @@ use reverie_aws::table::due::{Due, DueKind, SHARDS, Taken};
 use reverie_aws::table::erasure::Erasure;
 use reverie_aws::table::representations::{LOOK_AT_DISABLED, Representation};
 use reverie_aws::table::runs::{LEASE, Run};
+use reverie_aws::table::summaries::LateSummary;
 use reverie_aws::table::work::SessionWork;
 use reverie_core::dreaming::Event;
 use reverie_core::id::WorkspaceUid;
@@ -42,6 +43,8 @@ pub struct Report {
     pub pruned: usize,
     /// Deletions whose letter was sent again.
     pub erasures: usize,
+    /// Sessions that were woken for a summary that could not be made before.
+    pub summaries: usize,
     /// Items that could not be dealt with, and shards that could not be read; the log names them, and they stay due.
     pub failed: usize,
 }
@@ -88,7 +91,7 @@ impl Engine {
     }
 
     /// The kinds and shards in the order of this tick.
-    fn order(&self, began: Time) -> ([DueKind; 6], Vec<u32>) {
+    fn order(&self, began: Time) -> ([DueKind; DueKind::ALL.len()], Vec<u32>) {
         let every = self.config.reconcile_every.as_micros().max(1);
         let number = u128::try_from(began.micros()).unwrap_or_default() / every;
         let from = |many: usize| usize::try_from(number % many as u128).unwrap_or_default();
@@ -151,7 +154,16 @@ impl Engine {
                 let erasure: Erasure = taken.read()?;
                 self.send_erasure(&erasure, Some(&tick.name)).await
             }
+            DueKind::Summary => self.wake_for_summary(&taken.read()?, &tick.name).await,
         }
+    }
+
+    /// Wakes ingest for a session whose summary could not be made before.
+    async fn wake_for_summary(&self, late: &LateSummary, tick: &str) -> Result<()> {
+        let state = self.table.session_state(&late.uid).await?;
+        let last = state.map(|state| state.last_seq).unwrap_or_default();
+        self.wake(&late.workspace, &late.session, &late.uid, last, Some(tick))
+            .await
     }
 
     /// Wakes ingest for a session once more.
@@ -215,6 +227,7 @@ impl Report {
             DueKind::Run => &mut self.runs,
             DueKind::Prune => &mut self.pruned,
             DueKind::Erase => &mut self.erasures,
+            DueKind::Summary => &mut self.summaries,
         }
     }
 
@@ -226,6 +239,7 @@ impl Report {
                 runs = self.runs,
                 pruned = self.pruned,
                 erasures = self.erasures,
+                summaries = self.summaries,
                 failed = self.failed,
                 "reconciled"
             );

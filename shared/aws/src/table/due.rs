@@ -29,17 +29,20 @@ pub enum DueKind {
     Prune,
     /// A deletion is not done.
     Erase,
+    /// A summary could not be made, and is to be tried again.
+    Summary,
 }
 
 impl DueKind {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Session,
         Self::Timer,
         Self::Disabled,
         Self::Run,
         Self::Prune,
         Self::Erase,
+        Self::Summary,
     ];
 
     /// The word in keys and logs.
@@ -51,6 +54,7 @@ impl DueKind {
             Self::Run => "run",
             Self::Prune => "prune",
             Self::Erase => "erase",
+            Self::Summary => "summary",
         }
     }
 }
