@@ -19,6 +19,7 @@ use crate::rig::{Faults, Rig, Scripted, config};
 mod bad_input;
 mod card;
 mod conclusions;
+mod context;
 mod coverage;
 mod dreams;
 mod filters;

@@ -34,7 +34,7 @@ pub(crate) fn routes() -> Router<App> {
 
 /// How a representation is to be made.
 #[derive(Debug)]
-struct Recall {
+pub(super) struct Recall {
     query: Option<String>,
     max_distance: Option<f64>,
     mix: Mix,
@@ -42,7 +42,7 @@ struct Recall {
 
 impl Recall {
     /// Reads the options from a body or a query.
-    fn read(node: &Node, problems: &mut Problems, most_frequent: bool) -> Self {
+    pub(super) fn read(node: &Node, problems: &mut Problems, most_frequent: bool) -> Self {
         let query = node.at("search_query").given();
         let query = query.and_then(|node| node.text(problems, 0, usize::MAX));
         let top_k = node.at("search_top_k").given();
@@ -68,7 +68,7 @@ impl Recall {
 
     /// The representation's text. Inside some sessions only what was said there is recalled: what was concluded over
     /// several sessions cannot be shown to lie inside them.
-    async fn text(
+    pub(super) async fn text(
         &self,
         app: &App,
         representation: &RepresentationId,
