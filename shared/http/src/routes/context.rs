@@ -1,5 +1,7 @@
 //! What a session has been about: its summaries, and as much of it as fits into a model's context.
 
+use std::collections::BTreeSet;
+
 use axum::extract::State;
 use axum::routing::get;
 use axum::{Json, Router};
@@ -170,8 +172,8 @@ async fn known(
     let tokens = |card: &Vec<String>| card.iter().map(|entry| estimate_tokens(entry)).sum::<u32>();
     let card = card.filter(|card| tokens(card) <= *left);
     *left -= card.as_ref().map_or(0, tokens);
-    let inside = perspective.within_session.then_some(&session.name);
-    let text = recall.text(app, &representation, inside).await?;
+    let inside = perspective.within_session.then(|| BTreeSet::from([session.name.clone()]));
+    let text = recall.text(app, &representation, inside.as_ref()).await?;
     let text = first_lines(&text, *left);
     *left -= estimate_tokens(text);
     Ok((Some(text.to_owned()), card))
