@@ -220,7 +220,7 @@ impl ModelServer {
 }
 
 /// Remembers a request; a refusal when its key is not accepted.
-fn enter(script: &mut Script, path: &str, headers: &HeaderMap, body: &Bytes) -> Result<Value, Response> {
+fn enter(script: &mut Script, path: &str, headers: &HeaderMap, body: &Bytes) -> Result<Value, Box<Response>> {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let asked = Asked {
         path: path.to_owned(),
@@ -234,11 +234,11 @@ fn enter(script: &mut Script, path: &str, headers: &HeaderMap, body: &Bytes) -> 
             let [key, bearer] = keys;
             // As some providers do, it quotes the key.
             let said = format!("invalid key {key}{bearer}");
-            Err(refusal(
+            Err(Box::new(refusal(
                 401,
                 &[],
                 &json!({"error": {"type": "authentication_error", "message": said}}),
-            ))
+            )))
         }
         _ => Ok(body),
     }
@@ -289,7 +289,7 @@ async fn language(
         let mut script = script.lock().unwrap();
         let body = match enter(&mut script, path, headers, body) {
             Ok(body) => body,
-            Err(refusal) => return refusal,
+            Err(refusal) => return *refusal,
         };
         let over = || Step::refuse_saying(400, "invalid_request_error", "the script is over");
         (script.language.pop_front().unwrap_or_else(over), body)
@@ -303,7 +303,7 @@ async fn embed(script: &Arc<Mutex<Script>>, path: &str, headers: &HeaderMap, bod
         let mut script = script.lock().unwrap();
         match enter(&mut script, path, headers, body) {
             Ok(body) => (script.embeddings.pop_front(), body),
-            Err(refusal) => return refusal,
+            Err(refusal) => return *refusal,
         }
     };
     let vectors = dialects::vectors(&body);
