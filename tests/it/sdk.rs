@@ -15,7 +15,15 @@ fn the_published_python_sdk_drives_the_program_through_a_kill() {
     // The surroundings must not say where Honcho is, nor how Reverie is set.
     forget(
         &mut smoke,
-        &["HONCHO_", "DREAM_", "DERIVER_", "PEER_CARD_", "SUMMARY_", "REVERIE_", "RUST_LOG"],
+        &[
+            "HONCHO_",
+            "DREAM_",
+            "DERIVER_",
+            "PEER_CARD_",
+            "SUMMARY_",
+            "REVERIE_",
+            "RUST_LOG",
+        ],
     );
     let said = run("driving the program", &mut smoke);
     println!("{said}");

@@ -172,7 +172,9 @@ async fn known(
     let tokens = |card: &Vec<String>| card.iter().map(|entry| estimate_tokens(entry)).sum::<u32>();
     let card = card.filter(|card| tokens(card) <= *left);
     *left -= card.as_ref().map_or(0, tokens);
-    let inside = perspective.within_session.then(|| BTreeSet::from([session.name.clone()]));
+    let inside = perspective
+        .within_session
+        .then(|| BTreeSet::from([session.name.clone()]));
     let text = recall.text(app, &representation, inside.as_ref()).await?;
     let text = first_lines(&text, *left);
     *left -= estimate_tokens(text);
