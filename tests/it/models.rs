@@ -45,6 +45,12 @@ impl TestPace {
         self.waits.lock().unwrap().clone()
     }
 
+    /// Goes back to the start.
+    fn reset(&self) {
+        *self.now.lock().unwrap() = START;
+        self.waits.lock().unwrap().clear();
+    }
+
     fn pass(&self, by: Duration) {
         let mut now = self.now.lock().unwrap();
         *now = *now + by;
