@@ -17,6 +17,9 @@ const QUERIES: &str = include_str!("../quality/queries.jsonl");
 const OWN: &str = include_str!("../quality/cases.jsonl");
 const HELD: &str = include_str!("../quality/held.jsonl");
 
+/// A way to embed a text.
+type Vector<'a> = &'a dyn Fn(&str) -> Embedding;
+
 /// Texts, and queries with the places of the texts that answer them.
 #[derive(Default)]
 struct Set {
@@ -45,7 +48,7 @@ impl Score {
         self.reciprocal += 1.0 / f64::from(u32::try_from(rank).unwrap_or(u32::MAX));
     }
 
-    fn of(&mut self, set: &Set, vector: &dyn Fn(&str) -> Embedding) {
+    fn of(&mut self, set: &Set, vector: Vector<'_>) {
         let texts: Vec<Embedding> = set.texts.iter().map(|text| vector(text)).collect();
         for (query, answers) in &set.queries {
             let wanted = vector(query);
@@ -67,7 +70,7 @@ impl Score {
 fn print(name: &str, sets: &[Set], embedder: &StaticEmbedder) {
     let ngrams = |text: &str| ngram_vector(text);
     let embedding = |text: &str| embedder.vector(text);
-    let ways: [(&str, &dyn Fn(&str) -> Embedding); 2] = [("n-grams", &ngrams), ("embedding", &embedding)];
+    let ways: [(&str, Vector<'_>); 2] = [("n-grams", &ngrams), ("embedding", &embedding)];
     println!("{name}");
     for (way, vector) in ways {
         let mut score = Score::default();
