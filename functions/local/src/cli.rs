@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Parser, Subcommand};
 use reverie_core::config::Config;
+use reverie_core::offline::WordTableError;
 use tracing_subscriber::EnvFilter;
 
 use crate::runtime::{self, Foundation, Handlers, Options, Running};
@@ -39,7 +40,7 @@ enum Command {
 }
 
 /// Puts the handlers on what they stand on.
-pub type Compose = fn(&Foundation) -> Handlers;
+pub type Compose = fn(&Foundation) -> Result<Handlers, WordTableError>;
 
 /// Runs the program with the arguments of the process.
 pub fn run(compose: Compose) -> anyhow::Result<()> {

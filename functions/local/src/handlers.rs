@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use reverie_core::offline::{NgramEmbedder, Offline};
+use reverie_core::offline::{Offline, StaticEmbedder, WordTableError};
 use reverie_engine::{Engine, EngineError, EngineParts};
 use reverie_http::App;
 
@@ -11,7 +11,10 @@ use crate::runtime::{Chores, Foundation, Handlers};
 use crate::worker::{Failure, Handler};
 
 /// Puts the engine on its foundation.
-pub fn compose(foundation: &Foundation) -> Handlers {
+///
+/// # Errors
+/// When the table of the built-in embedding is not the one that its vectors are made with.
+pub fn compose(foundation: &Foundation) -> Result<Handlers, WordTableError> {
     let Foundation {
         table,
         queues,
@@ -24,12 +27,12 @@ pub fn compose(foundation: &Foundation) -> Handlers {
         queues: Arc::new(queues.clone()),
         schedules: Arc::new(queues),
         reasoner: Arc::new(Offline),
-        embedder: Arc::new(NgramEmbedder),
+        embedder: Arc::new(StaticEmbedder::load()?),
         clock: Arc::clone(&clock),
         ids: Arc::clone(&ids),
         config: config.clone(),
     }));
-    Handlers {
+    Ok(Handlers {
         ingest: Arc::new(Ingest(Arc::clone(&engine))),
         dreams: Arc::new(Dreams(Arc::clone(&engine))),
         chores: Arc::new(EngineChores(Arc::clone(&engine))),
@@ -40,7 +43,7 @@ pub fn compose(foundation: &Foundation) -> Handlers {
             ids,
             config: Arc::new(config),
         }),
-    }
+    })
 }
 
 impl From<EngineError> for Failure {

@@ -13,6 +13,7 @@ use reverie_aws::system::{SystemClock, SystemIds};
 use reverie_aws::table::{Table, TableError, create_table};
 use reverie_core::config::Config;
 use reverie_core::id::IdSource;
+use reverie_core::offline::WordTableError;
 use reverie_core::ports::{Clock, QueueName};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -70,6 +71,9 @@ pub enum StartError {
     /// The queues.
     #[error("the queues do not open")]
     Queues(#[from] QueueError),
+    /// The built-in embedding.
+    #[error("the built-in embedding is not usable")]
+    Embedding(#[from] WordTableError),
     /// What the dead predecessor held could not be freed.
     #[error("the work of the last process cannot be freed")]
     Recover(#[from] Failure),
@@ -126,7 +130,10 @@ pub struct Running {
 }
 
 /// Opens the folder, frees what a dead predecessor held, and runs everything in the background.
-pub async fn start(options: &Options, compose: impl FnOnce(&Foundation) -> Handlers) -> Result<Running, StartError> {
+pub async fn start(
+    options: &Options,
+    compose: impl FnOnce(&Foundation) -> Result<Handlers, WordTableError>,
+) -> Result<Running, StartError> {
     let data_dir = DataDir::claim(&options.data_dir)?;
     let port = |source| StartError::Port {
         port: options.port,
@@ -148,7 +155,7 @@ pub async fn start(options: &Options, compose: impl FnOnce(&Foundation) -> Handl
         ids: Arc::new(SystemIds),
         config: options.config.clone(),
     };
-    let handlers = compose(&foundation);
+    let handlers = compose(&foundation)?;
     let freed = foundation.queues.release_in_flight().await?;
     handlers.chores.recover().await?;
     if freed > 0 {

@@ -57,8 +57,8 @@ mod tongue;
 mod topic;
 mod verb;
 
-pub use embed::NgramEmbedder;
-pub use same::{Difference, Verdict, same_fact, similarity};
+pub use embed::{StaticEmbedder, WordTableError, ngram_vector};
+pub use same::{Difference, Verdict, same_fact};
 pub use summarise::extract;
 
 /// Turns after which a phase ends whatever is left: operations that the toolbox refuses would come back for ever.

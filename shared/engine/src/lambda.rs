@@ -12,7 +12,7 @@ use reverie_aws::schedules::{EventBridgeSchedules, NoSchedules, ScheduleNames};
 use reverie_aws::system::{SystemClock, SystemIds};
 use reverie_aws::table::Table;
 use reverie_core::config::{Config, ConfigError};
-use reverie_core::offline::{NgramEmbedder, Offline};
+use reverie_core::offline::{Offline, StaticEmbedder, WordTableError};
 use reverie_core::ports::{QueueName, Schedules};
 
 use crate::{Engine, EngineError, EngineParts};
@@ -35,6 +35,9 @@ pub enum StartError {
     /// Its deployment.
     #[error(transparent)]
     Deployment(#[from] MissingName),
+    /// The built-in embedding.
+    #[error(transparent)]
+    Embedding(#[from] WordTableError),
 }
 
 /// A function that has started.
@@ -72,7 +75,7 @@ impl Function {
             queues: Arc::new(SqsQueues::new(clients.sqs(), queues.clone())),
             schedules,
             reasoner: Arc::new(Offline),
-            embedder: Arc::new(NgramEmbedder),
+            embedder: Arc::new(StaticEmbedder::load()?),
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
             config: config.clone(),
