@@ -1,13 +1,11 @@
 //! The program's commands.
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
 use reverie_core::config::Config;
 use reverie_core::offline::WordTableError;
-use tracing_subscriber::EnvFilter;
 
 use crate::runtime::{self, Foundation, Handlers, Options, Running};
 
@@ -54,13 +52,8 @@ pub fn run(compose: Compose) -> anyhow::Result<()> {
 
 /// Logs go to standard error as JSON lines, as `RUST_LOG` says, else from `level` on.
 fn log(level: &str) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    tracing_subscriber::fmt()
-        .json()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .init();
+    let filter = std::env::var("RUST_LOG").unwrap_or_else(|_| level.to_owned());
+    reverie_aws::log::start(&filter, std::io::stderr);
 }
 
 /// The settings, from the environment.
