@@ -25,6 +25,7 @@ use tower::ServiceExt as _;
 
 pub(crate) mod faults;
 pub(crate) mod reasoner;
+pub(crate) mod steps;
 
 pub(crate) use faults::{Fault, Faults};
 pub(crate) use reasoner::Scripted;

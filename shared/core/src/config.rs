@@ -58,6 +58,11 @@ pub const VARIABLES: &[Variable] = &[
         meaning: "Share of a representation that one dream may remove without replacement, 0 to 1.",
     },
     Variable {
+        name: "DREAM_MAX_TOKENS_PER_RUN",
+        default: "2000000",
+        meaning: "Tokens, read and written, cached or not, after which a dream asks its model nothing more; 0 for no bound.",
+    },
+    Variable {
         name: "DERIVER_ENABLED",
         default: "true",
         meaning: "Whether messages are reasoned over, unless a workspace, session or message says otherwise.",
@@ -107,6 +112,8 @@ pub struct Config {
     pub retention: Duration,
     /// `DREAM_SHRINK_LIMIT`, 0 to 1.
     pub shrink: f64,
+    /// `DREAM_MAX_TOKENS_PER_RUN`, in tokens; zero is no bound.
+    pub max_tokens_per_run: u64,
     /// `REVERIE_RECONCILER_SECONDS`.
     pub reconcile_every: Duration,
 }
@@ -133,6 +140,7 @@ impl Default for Config {
             history: true,
             retention: Duration::from_hours(30 * 24),
             shrink: 0.5,
+            max_tokens_per_run: 2_000_000,
             reconcile_every: Duration::from_mins(5),
         }
     }
@@ -151,13 +159,14 @@ impl Config {
             },
             max_age: reader.duration("DERIVER_MAX_AGE_SECONDS", 1.0, default.max_age)?,
             flush: reader.flag("DERIVER_FLUSH_ENABLED", default.flush)?,
-            threshold: reader.threshold(default.threshold)?,
+            threshold: reader.whole("DREAM_DOCUMENT_THRESHOLD", 1, default.threshold)?,
             cooldown: reader.duration("DREAM_MIN_HOURS_BETWEEN_DREAMS", 3600.0, default.cooldown)?,
             idle: reader.duration("DREAM_IDLE_TIMEOUT_MINUTES", 60.0, default.idle)?,
             max_defer: reader.duration("DREAM_MAX_DEFER_HOURS", 3600.0, default.max_defer)?,
             history: reader.flag("DREAM_HISTORY_ENABLED", default.history)?,
             retention: reader.duration("DREAM_HISTORY_RETENTION_DAYS", 86_400.0, default.retention)?,
             shrink: reader.share("DREAM_SHRINK_LIMIT", default.shrink)?,
+            max_tokens_per_run: reader.whole("DREAM_MAX_TOKENS_PER_RUN", 0, default.max_tokens_per_run)?,
             reconcile_every: reader
                 .duration("REVERIE_RECONCILER_SECONDS", 1.0, default.reconcile_every)?
                 .max(Duration::from_millis(100)),
@@ -191,17 +200,20 @@ impl<F: Fn(&str) -> Option<String>> Reader<F> {
         }
     }
 
-    fn threshold(&self, default: u64) -> Result<u64, ConfigError> {
-        let name = "DREAM_DOCUMENT_THRESHOLD";
+    fn whole(&self, name: &'static str, least: u64, default: u64) -> Result<u64, ConfigError> {
         let Some(value) = self.text(name) else {
             return Ok(default);
         };
         match value.parse() {
-            Ok(number) if number > 0 => Ok(number),
+            Ok(number) if number >= least => Ok(number),
             _ => Err(ConfigError {
                 name,
                 value,
-                expected: "a whole number from 1",
+                expected: if least == 0 {
+                    "a whole number from 0"
+                } else {
+                    "a whole number from 1"
+                },
             }),
         }
     }
@@ -277,6 +289,8 @@ mod tests {
         for pair in [
             ("DREAM_ENABLED", "maybe"),
             ("DREAM_DOCUMENT_THRESHOLD", "0"),
+            ("DREAM_MAX_TOKENS_PER_RUN", "-1"),
+            ("DREAM_MAX_TOKENS_PER_RUN", "1.5"),
             ("DREAM_IDLE_TIMEOUT_MINUTES", "-1"),
             ("DREAM_SHRINK_LIMIT", "2"),
             ("DREAM_MIN_HOURS_BETWEEN_DREAMS", "NaN"),

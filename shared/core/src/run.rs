@@ -223,6 +223,20 @@ pub struct Usage {
     pub cache_creation_input_tokens: u64,
 }
 
+impl Usage {
+    /// All tokens, read and written, cached or not: what a budget counts.
+    pub fn total(&self) -> u64 {
+        [
+            self.input_tokens,
+            self.output_tokens,
+            self.cache_read_input_tokens,
+            self.cache_creation_input_tokens,
+        ]
+        .into_iter()
+        .fold(0, u64::saturating_add)
+    }
+}
+
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
         self.input_tokens += other.input_tokens;

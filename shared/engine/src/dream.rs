@@ -12,6 +12,7 @@ use crate::{Engine, EngineError, Result};
 pub(crate) mod read;
 pub(crate) mod request;
 mod run;
+mod undo;
 
 pub(crate) use run::phases;
 

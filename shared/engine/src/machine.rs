@@ -10,7 +10,7 @@ use std::time::Duration;
 use reverie_aws::table::TableError;
 use reverie_aws::table::activity::Activity;
 use reverie_aws::table::representations::{Representation, RunWrite};
-use reverie_aws::table::runs::{LEASE, Progress, Run};
+use reverie_aws::table::runs::{LEASE, Progress, Run, Tally};
 use reverie_aws::table::workspaces::Workspace;
 use reverie_core::conclusion::SessionRef;
 use reverie_core::dreaming::{Effect, Event, State, View, step};
@@ -221,6 +221,7 @@ impl Engine {
             ended_at: Some(now),
             lease_until: None,
             prune_at: Some(now + self.config.retention),
+            refused: Vec::new(),
             ..before.clone()
         };
         RunWrite::Update {
@@ -432,5 +433,7 @@ pub(crate) fn fresh_run(
         total_at_claim: 0,
         removed_unreplaced: 0,
         attempts: 0,
+        tally: Tally::default(),
+        refused: Vec::new(),
     }
 }

@@ -3,33 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use reverie_core::conclusion::{Level, Pattern};
-use reverie_core::config::Config;
-use reverie_core::offline::Offline;
 use reverie_core::reasoner::Thought;
 use reverie_core::run::Phase;
 use reverie_core::toolbox::Operation;
 use serde_json::{Value, json};
 
-use super::{HOUR, card, created, dream, id_of, list, removed, say, scripted, strings, texts};
-use crate::rig::{Faults, Rig, Scripted, config};
-
-/// The offline reasoner, which dreams only when it is asked to.
-async fn offline() -> Rig {
-    let config = Config {
-        threshold: 1000,
-        ..config()
-    };
-    Rig::with(config, Arc::new(Offline), Faults::none()).await
-}
-
-/// Says one thing a day, each in a session of its own.
-async fn days(rig: &Rig, said: &[&str]) {
-    for (day, text) in said.iter().enumerate() {
-        say(rig, &format!("day{day}-{}", rig.now().micros()), "maya", &[text]).await;
-        assert_eq!(rig.settle().await, 0);
-        rig.pass(24 * HOUR);
-    }
-}
+use super::{card, created, days, dream, id_of, list, offline, removed, say, scripted, strings, texts};
+use crate::rig::Scripted;
 
 /// The one removed conclusion of a dream that says so.
 fn removal<'a>(detail: &'a Value, text: &str) -> &'a Value {

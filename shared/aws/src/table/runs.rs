@@ -16,6 +16,7 @@ use reverie_core::conclusion::{CardEntry, Conclusion, Level, SessionRef};
 use reverie_core::id::{ConclusionId, PeerName, RepresentationId, RunId, WorkspaceUid};
 use reverie_core::run::{Conflict, DreamType, Phase, RemovalReason, Status, Strength, Trigger, Usage};
 use reverie_core::time::Time;
+use reverie_core::toolbox::Rejection;
 use serde::{Deserialize, Serialize};
 
 use super::due::{DueKind, due_key};
@@ -129,6 +130,22 @@ pub struct Run {
     pub removed_unreplaced: u64,
     /// Transient failures since the last progress.
     pub attempts: u32,
+    /// How the operations of the current phase have fared.
+    #[serde(default)]
+    pub tally: Tally,
+    /// What the toolbox refused of the turn at hand, by place: the next turn is shown it, after a crash, too. May quote
+    /// text, and goes when the run ends.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<(usize, Rejection)>,
+}
+
+/// How the operations of a phase have fared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Carried out, or with nothing left to change.
+    pub carried_out: u32,
+    /// Refused by the toolbox.
+    pub refused: u32,
 }
 
 impl Run {
@@ -140,6 +157,11 @@ impl Run {
     /// Whether it records what it changes.
     pub fn is_recorded(&self) -> bool {
         self.texts_until.is_some()
+    }
+
+    /// Whether it has changed anything so far; a dry run, whether it would have.
+    pub fn changed_anything(&self) -> bool {
+        self.created_count + self.removed_count + self.reinforced_count > 0 || self.peer_card_updated
     }
 
     /// When the texts of its record went, or should have: what was removed and the card are then gone for every reader,

@@ -11,9 +11,9 @@ use crate::run::{Change, RemovalReason, Strength};
 /// Each step takes some of the duplicates away and adds just what these bring to the one that stays.
 pub(super) fn merge(keep: &ConclusionId, duplicates: &[ConclusionId], desk: &Desk) -> Result<Vec<Step>, Rejection> {
     if duplicates.contains(keep) {
-        return Err(Rejection::Itself(keep.to_string()));
+        return Err(Rejection::Itself(named(keep)));
     }
-    let kept = desk.get(keep).ok_or_else(|| Rejection::Unknown(keep.to_string()))?;
+    let kept = desk.get(keep).ok_or_else(|| Rejection::Unknown(named(keep)))?;
     let duplicates = live(duplicates, desk)?;
     if let Some(other) = duplicates.iter().find(|c| c.level != kept.level) {
         return Err(Rejection::Level(other.id.to_string()));
@@ -84,10 +84,10 @@ pub(super) fn remove(
 ) -> Result<Vec<Step>, Rejection> {
     if let Some(replacement) = replaced_by {
         if ids.contains(replacement) {
-            return Err(Rejection::Itself(replacement.to_string()));
+            return Err(Rejection::Itself(named(replacement)));
         }
         if desk.get(replacement).is_none() {
-            return Err(Rejection::Unknown(replacement.to_string()));
+            return Err(Rejection::Unknown(named(replacement)));
         }
     }
     let removed = live(ids, desk)?;
@@ -126,7 +126,12 @@ fn live<'a>(ids: &[ConclusionId], desk: &'a Desk) -> Result<Vec<&'a Conclusion>,
         .filter_map(|id| desk.get(id))
         .collect();
     match ids.first() {
-        Some(first) if live.is_empty() => Err(Rejection::Unknown(first.to_string())),
+        Some(first) if live.is_empty() => Err(Rejection::Unknown(named(first))),
         _ => Ok(live),
     }
+}
+
+/// An id as a refusal names it: what a reasoner makes up may have any length, and ours have 36 characters.
+fn named(id: &ConclusionId) -> String {
+    id.as_str().chars().take(64).collect()
 }

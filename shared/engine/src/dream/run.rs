@@ -4,22 +4,19 @@
 //! A run can stop anywhere and be gone on with: what is committed is in the table, the stored answer is applied again
 //! and never asked for twice, and applying what was applied changes nothing.
 
-use std::collections::{HashMap, HashSet};
+use std::fmt::Display;
 use std::time::Duration;
 
 use reverie_aws::table::TableError;
 use reverie_aws::table::changes::Committed;
 use reverie_aws::table::representations::RunWrite;
-use reverie_aws::table::runs::{LEASE, Row, Run};
-use reverie_core::conclusion::keep_support;
+use reverie_aws::table::runs::{LEASE, Progress, Run, Tally};
 use reverie_core::dreaming::{Event, Outcome};
-use reverie_core::id::{ConclusionId, RunId, SessionUid};
 use reverie_core::reasoner::{ReasonerError, ThinkRequest, Thought};
-use reverie_core::run::{Change, DreamType, Phase, Status, Strength};
+use reverie_core::run::{Change, DreamType, Phase, Status};
 use reverie_core::settings::Levels;
 use reverie_core::time::Time;
-use reverie_core::toolbox::{Desk, Limits, Place, Rejection, Step, plan};
-use reverie_core::undo;
+use reverie_core::toolbox::{Desk, Limits, Operation, Place, Rejection, Step, plan};
 
 use crate::machine::{Advance, Caller};
 use crate::{Engine, EngineError, Result};
@@ -28,8 +25,10 @@ use crate::{Engine, EngineError, Result};
 const TURNS: u32 = 12;
 /// How often a phase is tried while its reasoner is not available.
 const ATTEMPTS: u32 = 5;
+/// How many refusals the next turn is shown.
+const SHOWN_REFUSALS: usize = 100;
 /// How often an operation is planned anew because the representation changed under it.
-const REPLANS: u32 = 10;
+pub(super) const REPLANS: u32 = 10;
 
 /// How often the lease is renewed while the reasoner thinks.
 const HEARTBEAT: Duration = Duration::from_secs(40);
@@ -40,18 +39,8 @@ const QUEUE_ATTEMPTS: u32 = 2;
 /// How long one delivery works on a run before it hands it on: a run may take longer than a function lives.
 const SLICE: Duration = Duration::from_mins(5);
 
-/// How long an undo waits while a session that its record names is being deleted.
-const AFTER_ERASURE: Duration = Duration::from_secs(5);
-
-/// A run's record as changes.
-struct Record {
-    changes: Vec<Change>,
-    /// Whether a session that it names is being deleted.
-    being_erased: bool,
-}
-
 /// Why a run stops before its end.
-enum Stop {
+pub(super) enum Stop {
     /// Its slice is over; a message to go on with it is sent.
     HandedOver,
     /// Its reasoner is not available; the message comes back.
@@ -71,19 +60,17 @@ impl<E: Into<EngineError>> From<E> for Stop {
 }
 
 /// A run in hand.
-struct Executor<'a> {
-    engine: &'a Engine,
+pub(super) struct Executor<'a> {
+    pub(super) engine: &'a Engine,
     /// As it is stored, or will be with the next transaction: its progress may be ahead.
-    run: Run,
-    desk: Desk,
+    pub(super) run: Run,
+    pub(super) desk: Desk,
     /// The representation's edition that the desk shows.
     edition: u64,
     card_revision: u64,
     limits: Limits,
     /// When this delivery began.
     began: Time,
-    /// What the toolbox refused of the last turn, by place: the reasoner may mend it.
-    refused: Vec<(usize, Rejection)>,
 }
 
 pub(crate) fn phases(dream_type: DreamType) -> &'static [Phase] {
@@ -164,7 +151,6 @@ impl<'a> Executor<'a> {
             card_revision: 0,
             limits,
             began: engine.now(),
-            refused: Vec::new(),
         };
         Ok(executor.reload().await?.then_some(executor))
     }
@@ -196,7 +182,7 @@ impl<'a> Executor<'a> {
     }
 
     /// The same, for another attempt at a step.
-    async fn reload_or_stop(&mut self) -> Result<(), Stop> {
+    pub(super) async fn reload_or_stop(&mut self) -> Result<(), Stop> {
         if self.reload().await? { Ok(()) } else { Err(Stop::Lost) }
     }
 
@@ -216,7 +202,7 @@ impl<'a> Executor<'a> {
                 Phase::Deduction | Phase::Induction | Phase::Card => self.turn(*phase).await,
             };
             match over {
-                Ok(true) => self.run.progress = self.run.progress.next_phase(),
+                Ok(true) => self.end_phase(*phase),
                 Ok(false) => self.run.progress = self.run.progress.next_turn(),
                 Err(Stop::Reasoner(error)) => self.reasoner_failed(*phase, error).await?,
                 Err(stop) => return Err(stop),
@@ -227,22 +213,72 @@ impl<'a> Executor<'a> {
 
     /// One turn: the stored answer or a new one, then its operations. Whether the phase is over.
     async fn turn(&mut self, phase: Phase) -> Result<bool, Stop> {
-        if self.run.progress.phase_turn >= TURNS {
-            self.run
-                .errors
-                .push(format!("{}: ended after {TURNS} turns", phase.as_str()));
-            return Ok(true);
-        }
         self.hand_over_in_time().await?;
-        let thought = self.thought(phase).await?;
+        let Some(thought) = self.thought(phase).await? else {
+            return Ok(true);
+        };
         let from = self.run.progress.operation as usize;
-        self.refused.clear();
         for operation in thought.operations.iter().skip(from) {
             self.hand_over_in_time().await?;
-            self.carry_out(operation).await?;
+            match self.carry_out(operation).await? {
+                // The owner's wish, of which the reasoner cannot know: there is nothing to mend.
+                None | Some(Rejection::Erased) => self.run.tally.carried_out += 1,
+                Some(rejection) => self.refuse(rejection),
+            }
             self.run.progress = self.run.progress.next_operation();
         }
         Ok(thought.done)
+    }
+
+    /// Why the reasoner is asked nothing more in this phase, if so.
+    fn bound(&self) -> Option<String> {
+        let Progress { phase_turn, .. } = self.run.progress;
+        let (most, used) = (self.engine.config.max_tokens_per_run, self.run.usage.total());
+        if phase_turn >= TURNS {
+            Some(format!("ended after {TURNS} turns"))
+        } else if most > 0 && used >= most {
+            let how = if phase_turn == 0 { "not begun" } else { "ended" };
+            Some(format!("{how}, {used} tokens of {most} are used up"))
+        } else {
+            None
+        }
+    }
+
+    /// Notes what the toolbox refused: the next turn is shown the first of it.
+    fn refuse(&mut self, rejection: Rejection) {
+        self.note(&rejection);
+        self.run.tally.refused += 1;
+        if self.run.refused.len() < SHOWN_REFUSALS {
+            self.run.refused.push((self.run.progress.operation as usize, rejection));
+        }
+    }
+
+    /// Goes on to the next phase. One of which nothing was of use has failed, though its reasoner found it well.
+    fn end_phase(&mut self, phase: Phase) {
+        match self.run.tally {
+            Tally {
+                carried_out: 0,
+                refused: 0,
+            } if self.run.progress.phase_turn >= TURNS => self.fail_phase(phase, &"nothing was asked for"),
+            Tally {
+                carried_out: 0,
+                refused,
+            } if refused > 0 => self.fail_phase(phase, &format!("none of {refused} operations was acceptable")),
+            _ => self.next_phase(),
+        }
+    }
+
+    fn fail_phase(&mut self, phase: Phase, why: &dyn Display) {
+        self.run.errors.push(format!("{}: {why}", phase.as_str()));
+        self.run.failed_phases.push(phase);
+        self.next_phase();
+    }
+
+    fn next_phase(&mut self) {
+        self.run.attempts = 0;
+        self.run.tally = Tally::default();
+        self.run.refused.clear();
+        self.run.progress = self.run.progress.next_phase();
     }
 
     /// Hands the run on when its slice is over: gives the lease back and asks for somebody to go on with it. Should the
@@ -261,19 +297,24 @@ impl<'a> Executor<'a> {
         Err(Stop::HandedOver)
     }
 
-    async fn thought(&mut self, phase: Phase) -> Result<Thought, Stop> {
+    /// The turn's answer, stored; `None` when the phase may ask for no more.
+    async fn thought(&mut self, phase: Phase) -> Result<Option<Thought>, Stop> {
         if let Some(stored) = self
             .engine
             .table
             .checkpoint(&self.run.id, self.run.progress.turn)
             .await?
         {
-            return Ok(stored);
+            return Ok(Some(stored));
+        }
+        if let Some(why) = self.bound() {
+            self.run.errors.push(format!("{}: {why}", phase.as_str()));
+            return Ok(None);
         }
         let conclusions: Vec<_> = self.desk.conclusions().values().cloned().collect();
         let (observer, observed) = (self.run.observer.clone(), self.run.observed.clone());
         let card = self.desk.card.clone().filter(|_| !self.run.rebuild);
-        let refused = self.refused.clone();
+        let refused = self.run.refused.clone();
         let request = ThinkRequest {
             phase,
             turn: self.run.progress.phase_turn,
@@ -295,17 +336,18 @@ impl<'a> Executor<'a> {
         let mut after = self.renewed();
         after.usage += thought.usage;
         after.attempts = 0;
+        after.refused.clear();
         self.run = self
             .engine
             .table
             .store_checkpoint(&self.run, &after, &thought)
             .await?
             .ok_or(Stop::Lost)?;
-        Ok(thought)
+        Ok(Some(thought))
     }
 
-    /// Carries out one operation; one that the toolbox refuses changes nothing and is noted.
-    async fn carry_out(&mut self, operation: &reverie_core::toolbox::Operation) -> Result<(), Stop> {
+    /// Carries out one operation. One that the toolbox refuses changes nothing; why it does is the answer.
+    async fn carry_out(&mut self, operation: &Operation) -> Result<Option<Rejection>, Stop> {
         for _ in 0..REPLANS {
             let place = Place {
                 run: self.run.id.clone(),
@@ -316,15 +358,11 @@ impl<'a> Executor<'a> {
             let steps = match plan(operation, &self.desk, &self.limits, &place) {
                 Ok(steps) => steps,
                 // Planned again after a crash, an operation of which all is done may find nothing left to do it on.
-                Err(_) if self.run.progress.step > 0 => return Ok(()),
-                Err(rejection) => {
-                    self.note(&rejection);
-                    self.refused.push((self.run.progress.operation as usize, rejection));
-                    return Ok(());
-                }
+                Err(_) if self.run.progress.step > 0 => return Ok(None),
+                Err(rejection) => return Ok(Some(rejection)),
             };
             if self.commit_all(steps).await? {
-                return Ok(());
+                return Ok(None);
             }
             self.reload_or_stop().await?;
         }
@@ -349,7 +387,7 @@ impl<'a> Executor<'a> {
     }
 
     /// Commits steps in order. `false` when the representation has changed under them: plan anew.
-    async fn commit_all(&mut self, steps: Vec<Step>) -> Result<bool, Stop> {
+    pub(super) async fn commit_all(&mut self, steps: Vec<Step>) -> Result<bool, Stop> {
         for mut step in steps {
             self.embed(&mut step).await?;
             let mut after = self.renewed();
@@ -434,113 +472,6 @@ impl<'a> Executor<'a> {
         self.store(&after).await
     }
 
-    async fn undo(&mut self) -> Result<(), Stop> {
-        let Some(target_id) = self.run.undo_of.clone() else {
-            return Ok(());
-        };
-        let Some(target) = self.engine.table.run(&target_id).await? else {
-            return Ok(());
-        };
-        let claimed_at = target.started_at.unwrap_or(target.created_at);
-        for _ in 0..REPLANS {
-            let record = self.changes_of(&target_id).await?;
-            if record.being_erased {
-                // What the desk shows of the session is on its way out: its deletion first.
-                return Err(EngineError::Later(AFTER_ERASURE).into());
-            }
-            let plan = undo::plan(&record.changes, claimed_at, &self.desk);
-            self.run.conflicts = plan.conflicts;
-            if self.commit_all(plan.steps).await? {
-                return Ok(());
-            }
-            self.reload_or_stop().await?;
-        }
-        Err(TableError::Conflict.into())
-    }
-
-    /// A run's record as changes. What was erased since cannot be told and is left out, and so is what only sessions
-    /// support that are deleted: it is not to come back.
-    async fn changes_of(&self, run: &RunId) -> Result<Record> {
-        let table = &self.engine.table;
-        let rows = table.rows(run).await?;
-        let ids: Vec<ConclusionId> = rows
-            .iter()
-            .filter_map(|row| match row {
-                Row::Created { id, .. } | Row::Removed { id, .. } => Some(id.clone()),
-                Row::Reinforced { .. } | Row::Card { .. } => None,
-            })
-            .collect();
-        let known = table.live_or_buried(&ids).await?;
-        let sessions: HashSet<&SessionUid> = rows
-            .iter()
-            .flat_map(|row| match row {
-                Row::Created { strength, .. } | Row::Removed { strength, .. } => vec![strength],
-                Row::Reinforced { before, after, .. } => vec![before, after],
-                Row::Card { .. } => Vec::new(),
-            })
-            .flat_map(|strength| &strength.support)
-            .filter(|part| !part.is_stated())
-            .map(|part| &part.session)
-            .collect();
-        let states = table.session_states(sessions.iter().copied()).await?;
-        let is_there = |session: &SessionUid| states.get(session).is_some_and(|state| state.alive);
-        let being_erased = states.values().any(|state| !state.alive);
-        let kept = |mut strength: Strength| {
-            let lost = keep_support(&mut strength.support, is_there);
-            (strength, lost)
-        };
-        let mut planned = HashMap::new();
-        let mut changes = Vec::new();
-        for row in rows.iter().cloned() {
-            match row {
-                Row::Created {
-                    id,
-                    strength,
-                    planned: dry,
-                    ..
-                } => {
-                    if let Some(dry) = &dry {
-                        planned.insert(id.clone(), (**dry).clone());
-                    }
-                    let Some(mut conclusion) = dry.map(|dry| *dry).or_else(|| known.get(&id).cloned()) else {
-                        continue;
-                    };
-                    kept(strength).0.put_on(&mut conclusion);
-                    changes.push(Change::Created { conclusion });
-                }
-                Row::Removed {
-                    id,
-                    strength,
-                    reason,
-                    replaced_by,
-                    ..
-                } => {
-                    let (strength, lost) = kept(strength);
-                    let Some(mut conclusion) = known.get(&id).or_else(|| planned.get(&id)).cloned() else {
-                        continue;
-                    };
-                    if lost {
-                        continue;
-                    }
-                    strength.put_on(&mut conclusion);
-                    changes.push(Change::Removed {
-                        conclusion,
-                        reason,
-                        replaced_by,
-                    });
-                }
-                Row::Reinforced { id, before, after } => {
-                    let ((before, lost), (after, _)) = (kept(before), kept(after));
-                    if !lost {
-                        changes.push(Change::Reinforced { id, before, after });
-                    }
-                }
-                Row::Card { before, after } => changes.push(Change::Card { before, after }),
-            }
-        }
-        Ok(Record { changes, being_erased })
-    }
-
     /// A phase whose reasoner is not available is tried again later, a few times; one that gave junk has failed, and
     /// what it had committed stays.
     async fn reasoner_failed(&mut self, phase: Phase, error: ReasonerError) -> Result<(), Stop> {
@@ -563,15 +494,14 @@ impl<'a> Executor<'a> {
             });
         }
         tracing::warn!(run.id = %self.run.id, phase = phase.as_str(), error = &error as &dyn std::error::Error, "a phase failed");
-        self.run.errors.push(format!("{}: {error}", phase.as_str()));
-        self.run.failed_phases.push(phase);
-        self.run.attempts = 0;
-        self.run.progress = self.run.progress.next_phase();
+        self.fail_phase(phase, &error);
         Ok(())
     }
 
     async fn finish(&mut self, phases: &[Phase]) -> Result<(), Stop> {
-        let failed = self.run.failed_phases.len() >= phases.len();
+        // A run of which a phase failed and the rest found nothing to do has come to nothing: it is to be run again.
+        let failed = self.run.failed_phases.len() >= phases.len()
+            || (!self.run.failed_phases.is_empty() && !self.run.changed_anything());
         let (status, outcome) = if failed {
             (Status::Failed, Outcome::Failed)
         } else {
