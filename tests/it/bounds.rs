@@ -125,7 +125,7 @@ fn nothing(_: &ThinkRequest<'_>) -> Result<Thought, ReasonerError> {
 }
 
 fn junk(_: &ThinkRequest<'_>) -> Result<Thought, ReasonerError> {
-    Err(ReasonerError::Permanent("not the agreed shape".to_owned()))
+    Err(ReasonerError::permanent("not the agreed shape".to_owned()))
 }
 
 /// What the toolbox refuses.

@@ -86,11 +86,11 @@ impl Reasoner for Offline {
         let done = operations.is_empty()
             || request.phase != Phase::Deduction
             || request.turn + 1 >= MAX_TURNS
-            || !request.refused.is_empty();
+            || request.was_refused();
         Ok(Thought {
             operations,
             done,
-            usage: crate::run::Usage::default(),
+            ..Thought::default()
         })
     }
 }

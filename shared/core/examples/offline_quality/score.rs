@@ -13,10 +13,10 @@ use super::host::conclusion::{Conclusion, Level, Origin, SessionRef, Support};
 use super::host::id::{ConclusionId, PeerName, RepresentationId, RunId, Seq, SessionName, SessionUid, WorkspaceUid};
 use super::host::message::Message;
 use super::host::offline::Offline;
-use super::host::reasoner::{DeriveRequest, Reasoner, ThinkRequest};
+use super::host::reasoner::{DeriveRequest, NoSources, Reasoner, ThinkRequest};
 use super::host::run::{Change, Phase, RemovalReason};
 use super::host::time::Time;
-use super::host::toolbox::{Desk, Limits, Operation, Place, plan};
+use super::host::toolbox::{Desk, Limits, Operation, Outcome, Place, plan};
 
 const LIMITS: Limits = Limits {
     shrink: 0.5,
@@ -140,7 +140,7 @@ impl World {
         };
         let mut dream = Dream::default();
         for phase in [Phase::Deduction, Phase::Induction] {
-            let mut refused = Vec::new();
+            let mut outcomes: Vec<Outcome> = Vec::new();
             for turn in 0..20 {
                 let conclusions: Vec<Conclusion> = self.desk.conclusions().values().cloned().collect();
                 let thought = now(Offline.think(ThinkRequest {
@@ -151,10 +151,14 @@ impl World {
                     conclusions: &conclusions,
                     card: self.desk.card.as_deref(),
                     card_allowed: true,
-                    refused: &refused,
+                    last_dream_at: None,
+                    nothing_new: false,
+                    earlier: &[],
+                    outcomes: &outcomes,
+                    messages: &NoSources,
                 }))
                 .unwrap_or_default();
-                refused.clear();
+                outcomes.clear();
                 for (call, operation) in (0..).zip(thought.operations) {
                     place.call = call;
                     match plan(&operation, &self.desk, &LIMITS, &place) {
@@ -169,11 +173,12 @@ impl World {
                             if !changes.is_empty() {
                                 dream.done.push((operation, changes));
                             }
+                            outcomes.push(Outcome::Done);
                         }
-                        Err(why) => refused.push((call as usize, why)),
+                        Err(why) => outcomes.push(Outcome::Refused(why)),
                     }
                 }
-                dream.refused += refused.len();
+                dream.refused += outcomes.iter().filter(|o| matches!(o, Outcome::Refused(_))).count();
                 place.turn += 1;
                 if thought.done {
                     break;

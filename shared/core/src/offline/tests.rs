@@ -16,7 +16,7 @@ use super::Offline;
 use crate::conclusion::{CardEntry, Conclusion, Level, Origin, Pattern, SessionRef, Support, merge_support};
 use crate::id::{ConclusionId, PeerName, RepresentationId, RunId, Seq, SessionName, SessionUid, WorkspaceUid};
 use crate::message::Message;
-use crate::reasoner::{DeriveRequest, Reasoner as _, Statement, ThinkRequest, Thought};
+use crate::reasoner::{DeriveRequest, NoSources, Reasoner as _, Statement, ThinkRequest, Thought};
 use crate::run::{Phase, RemovalReason};
 use crate::time::Time;
 use crate::toolbox::Operation;
@@ -197,7 +197,11 @@ impl World {
             conclusions: &self.conclusions,
             card: self.card.as_deref(),
             card_allowed: true,
-            refused: &[],
+            last_dream_at: None,
+            nothing_new: false,
+            earlier: &[],
+            outcomes: &[],
+            messages: &NoSources,
         }))
         .expect("thinking never fails")
     }
