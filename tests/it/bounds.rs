@@ -43,6 +43,7 @@ async fn endless(max_tokens_per_run: u64, turn: Duration) -> (Rig, Value, usize)
             operations: vec![deduce(request)],
             done: false,
             usage: HUNDRED,
+            ..Thought::default()
         })
     }));
     let config = Config {

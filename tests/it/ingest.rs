@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::rig::Rig;
 
+mod batches;
 mod failing;
 mod gate;
 mod idempotency;

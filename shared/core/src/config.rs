@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::settings::Defaults;
+use crate::settings::{Defaults, LEAST_LONG, LEAST_SHORT};
 
 /// One environment variable: what it sets, and its default as documented in `docs/configuration.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +78,36 @@ pub const VARIABLES: &[Variable] = &[
         meaning: "Whether a model is asked at once, however few messages wait.",
     },
     Variable {
+        name: "DERIVER_MAX_CUSTOM_INSTRUCTIONS_TOKENS",
+        default: "2000",
+        meaning: "Most tokens of one custom instruction, as estimated from its letters; 0 allows none.",
+    },
+    Variable {
+        name: "SUMMARY_ENABLED",
+        default: "true",
+        meaning: "Whether sessions are summarised, unless a workspace or session says otherwise.",
+    },
+    Variable {
+        name: "SUMMARY_MESSAGES_PER_SHORT_SUMMARY",
+        default: "20",
+        meaning: "Messages between two short summaries of a session, at least 10.",
+    },
+    Variable {
+        name: "SUMMARY_MESSAGES_PER_LONG_SUMMARY",
+        default: "60",
+        meaning: "Messages between two long summaries of a session, at least 20 and more than between two short ones.",
+    },
+    Variable {
+        name: "SUMMARY_MAX_TOKENS_SHORT",
+        default: "1000",
+        meaning: "Most tokens of a short summary, at least 50.",
+    },
+    Variable {
+        name: "SUMMARY_MAX_TOKENS_LONG",
+        default: "4000",
+        meaning: "Most tokens of a long summary, at least 50.",
+    },
+    Variable {
         name: "PEER_CARD_ENABLED",
         default: "true",
         meaning: "Whether dreams keep peer cards, unless a workspace or session says otherwise.",
@@ -89,6 +119,9 @@ pub const VARIABLES: &[Variable] = &[
     },
 ];
 
+/// The fewest tokens that a summary may be bounded to: a few sentences.
+const LEAST_SUMMARY_TOKENS: u64 = 50;
+
 /// The deployment's settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -98,6 +131,12 @@ pub struct Config {
     pub max_age: Duration,
     /// `DERIVER_FLUSH_ENABLED`.
     pub flush: bool,
+    /// `DERIVER_MAX_CUSTOM_INSTRUCTIONS_TOKENS`.
+    pub instruction_tokens: u32,
+    /// `SUMMARY_MAX_TOKENS_SHORT`.
+    pub short_summary_tokens: u32,
+    /// `SUMMARY_MAX_TOKENS_LONG`.
+    pub long_summary_tokens: u32,
     /// `DREAM_DOCUMENT_THRESHOLD`, in conclusions.
     pub threshold: u64,
     /// `DREAM_MIN_HOURS_BETWEEN_DREAMS`.
@@ -133,6 +172,9 @@ impl Default for Config {
             defaults: Defaults::default(),
             max_age: Duration::from_mins(5),
             flush: false,
+            instruction_tokens: 2000,
+            short_summary_tokens: 1000,
+            long_summary_tokens: 4000,
             threshold: 50,
             cooldown: Duration::from_hours(8),
             idle: Duration::from_hours(1),
@@ -151,22 +193,66 @@ impl Config {
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let reader = Reader { lookup };
         let default = Self::default();
+        let short_summary = reader.whole(
+            "SUMMARY_MESSAGES_PER_SHORT_SUMMARY",
+            LEAST_SHORT,
+            "a whole number from 10",
+            default.defaults.short_summary,
+        )?;
+        // The long summary must be the rarer one, whichever of the two is set.
+        let long_summary = reader.whole(
+            "SUMMARY_MESSAGES_PER_LONG_SUMMARY",
+            LEAST_LONG.max(short_summary.saturating_add(1)),
+            "a whole number from 20, and more than SUMMARY_MESSAGES_PER_SHORT_SUMMARY",
+            default.defaults.long_summary,
+        )?;
         Ok(Self {
             defaults: Defaults {
+                summary: reader.flag("SUMMARY_ENABLED", default.defaults.summary)?,
+                short_summary,
+                long_summary,
                 reasoning: reader.flag("DERIVER_ENABLED", default.defaults.reasoning)?,
                 dream: reader.flag("DREAM_ENABLED", default.defaults.dream)?,
                 peer_card: reader.flag("PEER_CARD_ENABLED", default.defaults.peer_card)?,
             },
             max_age: reader.duration("DERIVER_MAX_AGE_SECONDS", 1.0, default.max_age)?,
             flush: reader.flag("DERIVER_FLUSH_ENABLED", default.flush)?,
-            threshold: reader.whole("DREAM_DOCUMENT_THRESHOLD", 1, default.threshold)?,
+            instruction_tokens: reader.tokens(
+                "DERIVER_MAX_CUSTOM_INSTRUCTIONS_TOKENS",
+                0,
+                "a whole number from 0",
+                default.instruction_tokens,
+            )?,
+            short_summary_tokens: reader.tokens(
+                "SUMMARY_MAX_TOKENS_SHORT",
+                LEAST_SUMMARY_TOKENS,
+                "a whole number from 50",
+                default.short_summary_tokens,
+            )?,
+            long_summary_tokens: reader.tokens(
+                "SUMMARY_MAX_TOKENS_LONG",
+                LEAST_SUMMARY_TOKENS,
+                "a whole number from 50",
+                default.long_summary_tokens,
+            )?,
+            threshold: reader.whole(
+                "DREAM_DOCUMENT_THRESHOLD",
+                1,
+                "a whole number from 1",
+                default.threshold,
+            )?,
             cooldown: reader.duration("DREAM_MIN_HOURS_BETWEEN_DREAMS", 3600.0, default.cooldown)?,
             idle: reader.duration("DREAM_IDLE_TIMEOUT_MINUTES", 60.0, default.idle)?,
             max_defer: reader.duration("DREAM_MAX_DEFER_HOURS", 3600.0, default.max_defer)?,
             history: reader.flag("DREAM_HISTORY_ENABLED", default.history)?,
             retention: reader.duration("DREAM_HISTORY_RETENTION_DAYS", 86_400.0, default.retention)?,
             shrink: reader.share("DREAM_SHRINK_LIMIT", default.shrink)?,
-            max_tokens_per_run: reader.whole("DREAM_MAX_TOKENS_PER_RUN", 0, default.max_tokens_per_run)?,
+            max_tokens_per_run: reader.whole(
+                "DREAM_MAX_TOKENS_PER_RUN",
+                0,
+                "a whole number from 0",
+                default.max_tokens_per_run,
+            )?,
             reconcile_every: reader
                 .duration("REVERIE_RECONCILER_SECONDS", 1.0, default.reconcile_every)?
                 .max(Duration::from_millis(100)),
@@ -200,22 +286,18 @@ impl<F: Fn(&str) -> Option<String>> Reader<F> {
         }
     }
 
-    fn whole(&self, name: &'static str, least: u64, default: u64) -> Result<u64, ConfigError> {
-        let Some(value) = self.text(name) else {
-            return Ok(default);
-        };
+    /// A whole number of at least `least`; the default must be that, too.
+    fn whole(&self, name: &'static str, least: u64, expected: &'static str, default: u64) -> Result<u64, ConfigError> {
+        let value = self.text(name).unwrap_or_else(|| default.to_string());
         match value.parse() {
             Ok(number) if number >= least => Ok(number),
-            _ => Err(ConfigError {
-                name,
-                value,
-                expected: if least == 0 {
-                    "a whole number from 0"
-                } else {
-                    "a whole number from 1"
-                },
-            }),
+            _ => Err(ConfigError { name, value, expected }),
         }
+    }
+
+    fn tokens(&self, name: &'static str, least: u64, expected: &'static str, default: u32) -> Result<u32, ConfigError> {
+        let number = self.whole(name, least, expected, default.into())?;
+        Ok(u32::try_from(number).unwrap_or(u32::MAX))
     }
 
     fn number(&self, name: &'static str) -> Result<Option<f64>, ConfigError> {
@@ -294,6 +376,10 @@ mod tests {
             ("DREAM_IDLE_TIMEOUT_MINUTES", "-1"),
             ("DREAM_SHRINK_LIMIT", "2"),
             ("DREAM_MIN_HOURS_BETWEEN_DREAMS", "NaN"),
+            ("SUMMARY_MESSAGES_PER_SHORT_SUMMARY", "9"),
+            ("SUMMARY_MESSAGES_PER_SHORT_SUMMARY", "60"),
+            ("SUMMARY_MESSAGES_PER_LONG_SUMMARY", "20"),
+            ("SUMMARY_MAX_TOKENS_SHORT", "0"),
         ] {
             assert!(read(&[pair]).is_err(), "{pair:?}");
         }

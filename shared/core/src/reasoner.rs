@@ -21,6 +21,8 @@ pub struct DeriveRequest<'a> {
     pub messages: &'a [Message],
     /// The peers about whom conclusions are wanted; facts about others are dropped.
     pub observed: &'a [PeerName],
+    /// Users' instructions for the deriver, the same for all of the messages.
+    pub instructions: Option<&'a str>,
 }
 
 /// One statement that a batch supports.
@@ -62,6 +64,10 @@ pub struct ThinkRequest<'a> {
     pub card: Option<&'a [CardEntry]>,
     /// Whether the card may be written.
     pub card_allowed: bool,
+    /// Users' instructions for dreams.
+    pub instructions: Option<&'a str>,
+    /// Users' instructions for the card, on top of those and within the kinds of entries that a card may have.
+    pub card_instructions: Option<&'a str>,
     /// When the last dream that counts ended; what was made later is new to this one.
     pub last_dream_at: Option<Time>,
     /// Whether nothing was said or stated since a dream that ran whole, so that thinking again would find the same.

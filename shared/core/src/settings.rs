@@ -3,6 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+mod instructions;
+mod summaries;
+
+pub use instructions::{Agent, Instructions, has_own_instructions, instructions_fit};
+pub use summaries::{LEAST_LONG, LEAST_SHORT, Summaries, Uneven};
+
 /// A configuration as users store it: sections by name. Unknown keys are kept.
 pub type Configuration = Map<String, Value>;
 
@@ -44,6 +50,16 @@ pub struct Decided<T> {
     pub by: DecidedBy,
 }
 
+impl<T> Decided<T> {
+    /// The deployment's default.
+    pub const fn global(value: T) -> Self {
+        Self {
+            value,
+            by: DecidedBy::Global,
+        }
+    }
+}
+
 /// The stored levels from which a value is resolved. A missing level is an empty map.
 #[derive(Clone, Copy, Debug)]
 pub struct Levels<'a> {
@@ -53,7 +69,7 @@ pub struct Levels<'a> {
     pub workspace: &'a Configuration,
 }
 
-/// Deployment-wide defaults of the switches.
+/// Deployment-wide defaults of what users may set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Defaults {
     /// `reasoning.enabled` (`DERIVER_ENABLED`).
@@ -62,6 +78,13 @@ pub struct Defaults {
     pub dream: bool,
     /// `peer_card.use` and `peer_card.create` (`PEER_CARD_ENABLED`).
     pub peer_card: bool,
+    /// `summary.enabled` (`SUMMARY_ENABLED`).
+    pub summary: bool,
+    /// `summary.messages_per_short_summary` (`SUMMARY_MESSAGES_PER_SHORT_SUMMARY`), at least [`LEAST_SHORT`].
+    pub short_summary: u64,
+    /// `summary.messages_per_long_summary` (`SUMMARY_MESSAGES_PER_LONG_SUMMARY`), at least [`LEAST_LONG`] and more than
+    /// the short one.
+    pub long_summary: u64,
 }
 
 impl Default for Defaults {
@@ -70,6 +93,9 @@ impl Default for Defaults {
             reasoning: true,
             dream: true,
             peer_card: true,
+            summary: true,
+            short_summary: 20,
+            long_summary: 60,
         }
     }
 }
@@ -78,19 +104,21 @@ fn flag(configuration: &Configuration, section: &str, key: &str) -> Option<bool>
     configuration.get(section)?.get(key)?.as_bool()
 }
 
-impl Levels<'_> {
-    fn switch(&self, section: &str, key: &str, global: bool) -> Decided<bool> {
+impl<'a> Levels<'a> {
+    /// What the nearest level says, if any says something.
+    fn nearest<T>(&self, read: impl Fn(&'a Configuration) -> Option<T>) -> Option<Decided<T>> {
         let levels = [
             (self.session, DecidedBy::Session),
             (Some(self.workspace), DecidedBy::Workspace),
         ];
         levels
             .into_iter()
-            .find_map(|(level, by)| flag(level?, section, key).map(|value| Decided { value, by }))
-            .unwrap_or(Decided {
-                value: global,
-                by: DecidedBy::Global,
-            })
+            .find_map(|(level, by)| read(level?).map(|value| Decided { value, by }))
+    }
+
+    fn switch(&self, section: &str, key: &str, global: bool) -> Decided<bool> {
+        self.nearest(|level| flag(level, section, key))
+            .unwrap_or(Decided::global(global))
     }
 
     /// Whether dreams are on: `reasoning.enabled` and `dream.enabled`. When off, `by` is the level that turned them off.
@@ -101,8 +129,13 @@ impl Levels<'_> {
     }
 
     /// Whether dreams may write the peer card.
-    pub fn card_creation(&self, defaults: Defaults) -> bool {
-        self.switch("peer_card", "create", defaults.peer_card).value
+    pub fn card_creation(&self, defaults: Defaults) -> Decided<bool> {
+        self.switch("peer_card", "create", defaults.peer_card)
+    }
+
+    /// Whether what the peer card says is used in reasoning.
+    pub fn card_use(&self, defaults: Defaults) -> Decided<bool> {
+        self.switch("peer_card", "use", defaults.peer_card)
     }
 
     /// Whether messages are reasoned over, with the peer's explicit `observe_me: true` between session and workspace
@@ -169,85 +202,5 @@ pub fn explicit(configuration: &Configuration) -> Configuration {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn map(value: Value) -> Configuration {
-        match value {
-            Value::Object(map) => map,
-            _ => Configuration::new(),
-        }
-    }
-
-    #[test]
-    fn h10_dreams_are_on_by_default_and_the_nearest_level_decides() {
-        let (none, off, on) = (
-            map(json!({})),
-            map(json!({"dream": {"enabled": false}})),
-            map(json!({"dream": {"enabled": true}})),
-        );
-        let decide = |session, workspace| {
-            let decided = Levels { session, workspace }.dreaming(Defaults::default());
-            (decided.value, decided.by)
-        };
-        assert_eq!(decide(None, &none), (true, DecidedBy::Global));
-        assert_eq!(decide(None, &off), (false, DecidedBy::Workspace));
-        assert_eq!(decide(Some(&on), &off), (true, DecidedBy::Session));
-        assert_eq!(decide(Some(&off), &none), (false, DecidedBy::Session));
-        assert_eq!(
-            decide(Some(&map(json!({"dream": {"enabled": null}}))), &off),
-            (false, DecidedBy::Workspace)
-        );
-    }
-
-    #[test]
-    fn h37_dreams_are_off_when_reasoning_is_off() {
-        let off = map(json!({"reasoning": {"enabled": false}, "dream": {"enabled": true}}));
-        let none = map(json!({}));
-        let decided = Levels {
-            session: None,
-            workspace: &off,
-        }
-        .dreaming(Defaults::default());
-        assert_eq!((decided.value, decided.by), (false, DecidedBy::Workspace));
-        let decided = Levels {
-            session: Some(&none),
-            workspace: &none,
-        }
-        .dreaming(Defaults {
-            reasoning: false,
-            ..Defaults::default()
-        });
-        assert_eq!((decided.value, decided.by), (false, DecidedBy::Global));
-    }
-
-    #[test]
-    fn c2_a_peers_explicit_observe_me_beats_the_workspace_but_not_session_or_message() {
-        let (none, off) = (map(json!({})), map(json!({"reasoning": {"enabled": false}})));
-        let reasoned = |message: Option<&Configuration>, session, peer, workspace| {
-            Levels { session, workspace }
-                .reasoning(message, peer, Defaults::default())
-                .value
-        };
-        assert!(reasoned(None, None, Some(true), &off));
-        assert!(!reasoned(None, None, None, &off));
-        assert!(!reasoned(None, Some(&off), Some(true), &none));
-        assert!(!reasoned(Some(&off), None, Some(true), &none));
-        assert!(!observed(Some(false), Some(true)));
-        assert!(observed(None, None));
-    }
-
-    #[test]
-    fn c21_session_sections_replace_one_another_and_leave_the_rest() {
-        let stored = map(
-            json!({"reasoning": {"enabled": false}, "summary": {"enabled": true, "messages_per_short_summary": 12}}),
-        );
-        let given = map(json!({"summary": {"enabled": false}, "dream": null}));
-        assert_eq!(
-            Value::Object(merge_sections(&stored, &given)),
-            json!({"reasoning": {"enabled": false}, "summary": {"enabled": false}})
-        );
-    }
-}
+#[allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests")]
+mod tests;

@@ -20,7 +20,7 @@ use reverie_core::id::{ConclusionId, PeerName, RepresentationId, Seq, SessionNam
 use reverie_core::message::Message;
 use reverie_core::reasoner::{DeriveRequest, Derived, Statement};
 use reverie_core::run::Strength;
-use reverie_core::settings::{Levels, observed};
+use reverie_core::settings::{Levels, has_own_instructions, observed};
 use reverie_core::text::normalise;
 use reverie_core::time::Time;
 
@@ -45,6 +45,15 @@ const SLICE: Duration = Duration::from_secs(45);
 struct Place<'a> {
     workspace: &'a Workspace,
     session: &'a Session,
+}
+
+impl<'a> Place<'a> {
+    fn levels(&self) -> Levels<'a> {
+        Levels {
+            session: Some(&self.session.configuration),
+            workspace: &self.workspace.configuration,
+        }
+    }
 }
 
 /// What is being tried.
@@ -121,17 +130,19 @@ impl Engine {
                 }
             }
             let until = cursor.until.map_or(state.last_seq, |until| until.min(state.last_seq));
-            let batch = self.batch(uid, cursor.seq.next(), until).await?;
             let members = self.table.members(uid).await?;
+            let batch = self.batch(&place, &members, cursor.seq.next(), until).await?;
             if noticed.0 < state.last_seq {
                 noticed = (state.last_seq, BTreeSet::new());
             }
             self.notice_activity(&workspace, &members, &batch, &mut noticed.1)
                 .await?;
-            if let Some(at) = self.held_until(&cursor, &batch) {
+            let last = batch.last().map_or(cursor.seq, |message| message.seq);
+            if last == state.last_seq
+                && let Some(at) = self.held_until(&cursor, &batch)
+            {
                 return Ok(self.table.postpone_session(&workspace.uid, uid, at).await?);
             }
-            let last = batch.last().map_or(cursor.seq, |message| message.seq);
             let tried = Try {
                 cursor: &cursor,
                 parked: None,
@@ -157,11 +168,12 @@ impl Engine {
         }
     }
 
-    /// The next batch: messages from `first`, at most 1,024 tokens, the first always.
-    async fn batch(&self, session: &SessionUid, first: Seq, last: Seq) -> Result<Vec<Message>> {
+    /// The next batch: messages from `first`, at most 1,024 tokens, the first always; derived from under the same
+    /// settings, so that one call serves all.
+    async fn batch(&self, place: &Place<'_>, members: &[Member], first: Seq, last: Seq) -> Result<Vec<Message>> {
         let last = last.min(Seq(first.0 + BATCH_MESSAGES - 1));
         let mut tokens = 0_u32;
-        let mut batch = self.table.messages(session, first, last).await?;
+        let mut batch = self.table.messages(&place.session.uid, first, last).await?;
         let fits = batch
             .iter()
             .take_while(|message| {
@@ -171,11 +183,18 @@ impl Engine {
             })
             .count();
         batch.truncate(fits);
+        let own_instructions = |message: &Message| message.configuration.as_ref().is_some_and(has_own_instructions);
+        if batch.iter().any(own_instructions) {
+            let reasoned = self.reasoned(place, members, &batch).await?;
+            if let Some(other) = change_of_instructions(place.levels(), &reasoned) {
+                batch.retain(|message| message.seq < other);
+            }
+        }
         Ok(batch)
     }
 
-    /// Until when a batch is held back for more messages to come, so that not every short POST costs a model call; `None`
-    /// when it is to be derived from now. What has failed before is not held.
+    /// Until when a batch that more messages may join is held back for them, so that not every short POST costs a model
+    /// call; `None` when it is to be derived from now. What has failed before is not held.
     fn held_until(&self, cursor: &Cursor, batch: &[Message]) -> Option<Time> {
         if self.config.flush || !self.reasoner.wants_batches() || cursor.failures > 0 || cursor.until.is_some() {
             return None;
@@ -246,6 +265,7 @@ impl Engine {
             let request = DeriveRequest {
                 messages: &reasoned,
                 observed: &senders,
+                instructions: instructions_for(place.levels(), &reasoned),
             };
             self.derive(request, is_careful(tried.cursor)).await?
         };
@@ -263,13 +283,9 @@ impl Engine {
 
     /// The messages of the batch whose senders are observed and which are to be reasoned over.
     async fn reasoned(&self, place: &Place<'_>, members: &[Member], batch: &[Message]) -> Result<Vec<Message>> {
-        let Place { workspace, session } = place;
         let senders: BTreeSet<&PeerName> = batch.iter().map(|message| &message.peer).collect();
-        let peers = self.table.find_peers(&workspace.uid, senders).await?;
-        let levels = Levels {
-            session: Some(&session.configuration),
-            workspace: &workspace.configuration,
-        };
+        let peers = self.table.find_peers(&place.workspace.uid, senders).await?;
+        let levels = place.levels();
         let wanted = |message: &&Message| {
             let peer = peers
                 .get(&message.peer)
@@ -480,6 +496,19 @@ impl Engine {
             .map(|message| (message.seq, message.arrived_at))
             .collect())
     }
+}
+
+/// The deriver's instructions for messages that share them.
+fn instructions_for<'a>(levels: Levels<'a>, messages: &'a [Message]) -> Option<&'a str> {
+    let first = messages.first()?;
+    levels.deriver_instructions(first.configuration.as_ref()).value
+}
+
+/// The first message for which the deriver has other instructions than for those before it.
+fn change_of_instructions(levels: Levels<'_>, messages: &[Message]) -> Option<Seq> {
+    let first = instructions_for(levels, messages);
+    let of = |message: &Message| levels.deriver_instructions(message.configuration.as_ref()).value == first;
+    messages.iter().find(|message| !of(message)).map(|message| message.seq)
 }
 
 /// Who observes a peer: itself, and the members who observe others.

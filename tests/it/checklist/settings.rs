@@ -3,6 +3,7 @@
 
 use http::StatusCode;
 use reverie_core::config::Config;
+use reverie_core::reasoner::Thought;
 use reverie_core::settings::Defaults;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -220,6 +221,131 @@ async fn c7_summaries_have_least_distances_and_the_long_one_is_rarer() {
             );
         }
     }
+}
+
+/// What a dream is told, and for its card.
+async fn dreamt_under(session_: &Value, workspace_: &Value) -> (Option<String>, Option<String>) {
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let log = Arc::clone(&told);
+    let rig = super::scripted(Scripted::thinking(move |request| {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        log.lock()
+            .unwrap()
+            .push((owned(request.instructions), owned(request.card_instructions)));
+        Ok(Thought {
+            done: true,
+            ..Thought::default()
+        })
+    }))
+    .await;
+    workspace(&rig, workspace_).await;
+    session(&rig, session_).await;
+    say(&rig, "s", "maya", &["maya is tall"]).await;
+    rig.settle().await;
+    dream(&rig).await;
+    let mut told = told.lock().unwrap().clone();
+    told.dedup();
+    assert_eq!(told.len(), 1, "every phase is told the same: {told:?}");
+    told.remove(0)
+}
+
+#[tokio::test]
+async fn c10_c23_a_dream_is_given_its_instructions_and_those_for_the_card_on_top() {
+    let all = json!({
+        "custom_instructions": "shared",
+        "reasoning": {"custom_instructions": "deriver"},
+        "dream": {"custom_instructions": "dream"},
+        "peer_card": {"custom_instructions": "card"},
+    });
+    let card = json!({"peer_card": {"custom_instructions": "card"}});
+    let shared = json!({"custom_instructions": "nearer"});
+    let off = json!({"dream": {"custom_instructions": ""}, "peer_card": {"custom_instructions": ""}});
+    for (session_, workspace_, dream, of_card) in [
+        (&json!({}), &json!({}), None, None),
+        (&json!({}), &all, Some("dream"), Some("card")),
+        (&shared, &all, Some("nearer"), Some("card")),
+        (&off, &all, None, None),
+        (&shared, &json!({}), Some("nearer"), None),
+        (
+            &card,
+            &json!({"custom_instructions": "shared"}),
+            Some("shared"),
+            Some("card"),
+        ),
+        (
+            &json!({}),
+            &json!({"reasoning": {"custom_instructions": "deriver"}}),
+            None,
+            None,
+        ),
+    ] {
+        let expected = (dream.map(str::to_owned), of_card.map(str::to_owned));
+        assert_eq!(
+            dreamt_under(session_, workspace_).await,
+            expected,
+            "{session_} {workspace_}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn c15_instructions_that_are_too_long_are_refused_at_every_level() {
+    let rig = quiet().await;
+    let (fits, long) = ("word ".repeat(2000), "word ".repeat(2001));
+    for (method, path) in [("PUT", "/v3/workspaces/w"), ("PUT", "/v3/workspaces/w/sessions/s")] {
+        for (text, expected) in [(&long, StatusCode::UNPROCESSABLE_ENTITY), (&fits, StatusCode::OK)] {
+            for configuration in [
+                json!({"custom_instructions": text}),
+                json!({"dream": {"custom_instructions": text}}),
+            ] {
+                let body = json!({ "configuration": configuration });
+                let (status, answer) = rig.call(method, path, Some(body)).await;
+                assert_eq!(status, expected, "{path} {answer}");
+            }
+        }
+    }
+    for (text, expected) in [(&long, StatusCode::UNPROCESSABLE_ENTITY), (&fits, StatusCode::CREATED)] {
+        let body = json!({"messages": [{"peer_id": "maya", "content": "a",
+            "configuration": {"reasoning": {"custom_instructions": text}}}]});
+        let (status, answer) = rig
+            .call("POST", "/v3/workspaces/w/sessions/s/messages", Some(body))
+            .await;
+        assert_eq!(status, expected, "{answer}");
+    }
+    let config = Config {
+        instruction_tokens: 3,
+        ..config()
+    };
+    let rig = Rig::with(config, Arc::new(Scripted::idle()), Faults::none()).await;
+    let put = async |text: &str| {
+        let body = json!({"configuration": {"custom_instructions": text}});
+        rig.call("PUT", "/v3/workspaces/w", Some(body)).await.0
+    };
+    assert_eq!(put("one two three").await, StatusCode::OK);
+    assert_eq!(put("one two three four").await, StatusCode::UNPROCESSABLE_ENTITY);
+}
+
+#[tokio::test]
+async fn c7_a_session_is_checked_with_what_its_workspace_says() {
+    let rig = quiet().await;
+    let short = |every: u32| json!({"summary": {"messages_per_short_summary": every}});
+    let put = async |path: &str, configuration: Value| {
+        let body = json!({ "configuration": configuration });
+        rig.call("PUT", path, Some(body)).await
+    };
+    let (refused, answer) = put("/v3/workspaces/w/sessions/s", short(70)).await;
+    assert_eq!(refused, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(answer["detail"][0]["loc"], json!(["body", "configuration", "summary"]));
+    let long = json!({"summary": {"messages_per_long_summary": 71}});
+    assert_eq!(put("/v3/workspaces/w", long).await.0, StatusCode::OK);
+    assert_eq!(put("/v3/workspaces/w/sessions/s", short(70)).await.0, StatusCode::OK);
+    let body = json!({"id": "t", "configuration": short(71)});
+    let (refused, _) = rig.call("POST", "/v3/workspaces/w/sessions", Some(body)).await;
+    assert_eq!(refused, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(
+        put("/v3/workspaces/w", short(60)).await.0,
+        StatusCode::UNPROCESSABLE_ENTITY
+    );
 }
 
 #[tokio::test]

@@ -8,6 +8,8 @@ use async_trait::async_trait;
 use reverie_core::config::Config;
 use reverie_core::reasoner::{DeriveRequest, Derived, Reasoner, ReasonerError, ThinkRequest, Thought};
 
+use serde_json::json;
+
 use super::{MESSAGES, queue, said, texts, time_passes};
 use crate::rig::reasoner::verbatim;
 use crate::rig::{Faults, Rig, Scripted, config};
@@ -88,4 +90,23 @@ async fn short_messages_are_gathered_until_there_are_enough() {
         rig.pass(Duration::from_secs(2));
     }
     assert_eq!((texts(&rig).await.len(), asked.0.load(Ordering::Relaxed)), (12, 2));
+}
+
+#[tokio::test]
+async fn what_no_message_can_join_any_more_is_not_held_back() {
+    let (rig, asked) = dear(config()).await;
+    let message = |text: &str, instructions: Option<&str>| {
+        json!({"peer_id": "maya", "content": text,
+            "configuration": {"reasoning": {"custom_instructions": instructions}}})
+    };
+    // Few tokens, but other settings follow; and then nothing, so that the last one waits.
+    let messages = [message("maya is tall", Some("CRM")), message("maya is shy", None)];
+    rig.post(MESSAGES, json!({ "messages": messages })).await;
+    rig.settle().await;
+    assert_eq!(texts(&rig).await, ["maya is tall"]);
+    // A batch that is full before the next, long message.
+    rig.post(MESSAGES, said(&["word ".repeat(400), "word ".repeat(1000)]))
+        .await;
+    rig.settle().await;
+    assert_eq!((texts(&rig).await.len(), asked.0.load(Ordering::Relaxed)), (4, 3));
 }

@@ -56,6 +56,7 @@ pub(crate) fn derived(messages: &[Message], peer: &str) -> Vec<super::host::reas
     let request = DeriveRequest {
         messages,
         observed: &observed,
+        instructions: None,
     };
     now(Offline.derive(request)).map(|d| d.statements).unwrap_or_default()
 }
@@ -151,6 +152,8 @@ impl World {
                     conclusions: &conclusions,
                     card: self.desk.card.as_deref(),
                     card_allowed: true,
+                    instructions: None,
+                    card_instructions: None,
                     last_dream_at: None,
                     nothing_new: false,
                     earlier: &[],

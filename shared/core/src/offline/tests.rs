@@ -57,6 +57,7 @@ fn derive(said: &[(&str, &str)], observed: &[&str]) -> Vec<Statement> {
     now(Offline.derive(DeriveRequest {
         messages: &messages,
         observed: &observed,
+        instructions: None,
     }))
     .expect("deriving never fails")
     .statements
@@ -127,6 +128,7 @@ impl World {
         let derived = now(Offline.derive(DeriveRequest {
             messages: &messages,
             observed: &observed,
+            instructions: None,
         }))
         .expect("deriving never fails");
         for statement in derived.statements {
@@ -197,6 +199,8 @@ impl World {
             conclusions: &self.conclusions,
             card: self.card.as_deref(),
             card_allowed: true,
+            instructions: None,
+            card_instructions: None,
             last_dream_at: None,
             nothing_new: false,
             earlier: &[],

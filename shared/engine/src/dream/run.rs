@@ -14,7 +14,7 @@ use reverie_aws::table::runs::{LEASE, Progress, Run, Tally};
 use reverie_core::dreaming::{Event, Outcome};
 use reverie_core::reasoner::{ReasonerError, ThinkRequest, Thought};
 use reverie_core::run::{Change, DreamType, Phase, Status};
-use reverie_core::settings::Levels;
+use reverie_core::settings::{Agent, Levels};
 use reverie_core::time::Time;
 use reverie_core::toolbox::{Desk, Limits, Operation, Place, Rejection, Step, plan};
 
@@ -72,6 +72,9 @@ pub(super) struct Executor<'a> {
     edition: u64,
     card_revision: u64,
     limits: Limits,
+    /// Users' instructions for the dream, and those for the card.
+    instructions: Option<String>,
+    card_instructions: Option<String>,
     news: News,
     /// What earlier turns of the phase said, as far as it was read.
     pub(super) recall: Recall,
@@ -147,10 +150,12 @@ impl<'a> Executor<'a> {
         };
         let limits = Limits {
             shrink: engine.config.shrink,
-            card_allowed: levels.card_creation(engine.config.defaults),
+            card_allowed: levels.card_creation(engine.config.defaults).value,
         };
         let news = engine.news(&representation, &run).await?;
         let mut executor = Self {
+            instructions: levels.instructions(Agent::Dreamer).value.map(str::to_owned),
+            card_instructions: levels.card_instructions().value.map(str::to_owned),
             news,
             recall: Recall::default(),
             engine,
@@ -328,6 +333,7 @@ impl<'a> Executor<'a> {
         let conclusions: Vec<_> = self.desk.conclusions().values().cloned().collect();
         let (observer, observed) = (self.run.observer.clone(), self.run.observed.clone());
         let card = self.desk.card.clone().filter(|_| !self.run.rebuild);
+        let (instructions, card_instructions) = (self.instructions.clone(), self.card_instructions.clone());
         let (earlier, outcomes) = (self.recall.earlier.clone(), self.outcomes());
         let request = ThinkRequest {
             phase,
@@ -337,6 +343,8 @@ impl<'a> Executor<'a> {
             conclusions: &conclusions,
             card: card.as_deref(),
             card_allowed: self.limits.card_allowed,
+            instructions: instructions.as_deref(),
+            card_instructions: card_instructions.as_deref(),
             last_dream_at: self.news.last_dream_at,
             nothing_new: self.news.nothing,
             earlier: &earlier,

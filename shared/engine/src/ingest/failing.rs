@@ -140,6 +140,7 @@ impl Engine {
         let request = DeriveRequest {
             messages: &[message],
             observed: &[sender],
+            instructions: None,
         };
         self.derive_once(request).await.is_ok()
     }

@@ -50,12 +50,12 @@ pub(crate) fn routes() -> Router<App> {
         )
 }
 
-fn new_message(node: &Node, problems: &mut Problems) -> Option<NewMessage> {
+fn new_message(node: &Node, problems: &mut Problems, instruction_tokens: u32) -> Option<NewMessage> {
     let content = node.at("content").text(problems, 0, MAX_CONTENT);
     let peer = node.at("peer_id").name(problems, PeerName::parse);
     let created_at = node.at("created_at").given();
     let metadata = given::metadata(node, problems).unwrap_or_default();
-    let configuration = given::message(node, problems);
+    let configuration = given::message(node, problems, instruction_tokens);
     let created_at = created_at.and_then(|node| node.time(problems));
     Some(NewMessage {
         peer: peer?,
@@ -80,7 +80,7 @@ async fn create(State(app): State<App>, call: Call) -> Result<Response, Error> {
         .into_iter()
         .map(|node| {
             node.fields(&mut problems)
-                .then(|| new_message(&node, &mut problems))
+                .then(|| new_message(&node, &mut problems, app.config.instruction_tokens))
                 .flatten()
         })
         .collect();

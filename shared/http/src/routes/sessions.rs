@@ -9,7 +9,7 @@ use axum::{Json, Router};
 use http::StatusCode;
 use reverie_aws::table::lists::Page;
 use reverie_aws::table::sessions::{GivenSession, MemberConfig, Session};
-use reverie_aws::table::workspaces::Workspace;
+use reverie_aws::table::workspaces::{Given, Workspace};
 use reverie_core::id::{PeerName, SessionName, WorkspaceName};
 
 use super::workspaces::{accepted, created};
@@ -17,7 +17,7 @@ use crate::app::App;
 use crate::call::Call;
 use crate::error::Error;
 use crate::filter;
-use crate::given::{Level, given, member};
+use crate::given::{Level, check_summaries, given, member};
 use crate::page::{Body, paging};
 use crate::validate::{Node, Problems};
 use crate::wire::{MemberConfigBody, PeerBody, SessionBody};
@@ -40,13 +40,32 @@ pub(crate) fn routes() -> Router<App> {
         )
 }
 
+/// Refuses settings that do not fit together with the workspace's.
+async fn check_with_workspace(
+    app: &App,
+    workspace: &WorkspaceName,
+    body: &Node<'_>,
+    given: &Given,
+) -> Result<(), Error> {
+    if given
+        .configuration
+        .as_ref()
+        .is_none_or(|given| !given.contains_key("summary"))
+    {
+        return Ok(());
+    }
+    let workspace = app.table.workspace(workspace).await?;
+    let above = workspace.map(|workspace| workspace.configuration).unwrap_or_default();
+    check_summaries(body, given, Some(&above), app.config.defaults)
+}
+
 async fn get_or_create(State(app): State<App>, call: Call) -> Result<Response, Error> {
     let mut problems = Problems::default();
     let workspace = call.new_name(&mut problems, "workspace_id", WorkspaceName::parse);
     let body = call.body();
     let body = body.required(&mut problems);
     let name = body.at("id").name(&mut problems, SessionName::parse);
-    let given = given(&body, &mut problems, Level::Sections);
+    let given = given(&body, &mut problems, Level::sections(&app.config));
     let members = body.at("peers").given();
     let members = members.map(|node| configs(&node, &mut problems)).unwrap_or_default();
     if let Some(scopes) = body.at("scopes").given()
@@ -56,6 +75,7 @@ async fn get_or_create(State(app): State<App>, call: Call) -> Result<Response, E
     }
     let (workspace, name) = problems.finish(workspace.zip(name))?;
     given.check_size()?;
+    check_with_workspace(&app, &workspace, &body, &given).await?;
     let workspace = app.ensure_workspace(&workspace).await?;
     let given = GivenSession { given, members };
     let (session, new) = app
@@ -82,9 +102,11 @@ async fn update(State(app): State<App>, call: Call) -> Result<Json<SessionBody>,
     let workspace = call.new_name(&mut problems, "workspace_id", WorkspaceName::parse);
     let name = call.new_name(&mut problems, "session_id", SessionName::parse);
     let body = call.body();
-    let given = given(&body.required(&mut problems), &mut problems, Level::Sections);
+    let body = body.required(&mut problems);
+    let given = given(&body, &mut problems, Level::sections(&app.config));
     let (workspace, name) = problems.finish(workspace.zip(name))?;
     given.check_size()?;
+    check_with_workspace(&app, &workspace, &body, &given).await?;
     let workspace = app.ensure_workspace(&workspace).await?;
     let session = app
         .table

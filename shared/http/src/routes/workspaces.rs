@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::call::Call;
 use crate::error::Error;
 use crate::filter;
-use crate::given::{Level, given};
+use crate::given::{Level, check_summaries, given};
 use crate::page::{Body, paging};
 use crate::validate::Problems;
 use crate::wire::WorkspaceBody;
@@ -45,8 +45,9 @@ async fn get_or_create(State(app): State<App>, call: Call) -> Result<Response, E
         name.unwrap_or_else(|| body.at("id"))
     });
     let name = id.name(&mut problems, WorkspaceName::parse);
-    let given = given(&body, &mut problems, Level::Sections);
+    let given = given(&body, &mut problems, Level::sections(&app.config));
     let name = problems.finish(name)?;
+    check_summaries(&body, &given, None, app.config.defaults)?;
     let (workspace, new) = app
         .table
         .get_or_create_workspace(&name, given, &*app.ids, app.now())
@@ -69,8 +70,10 @@ async fn update(State(app): State<App>, call: Call) -> Result<Json<WorkspaceBody
     let mut problems = Problems::default();
     let name = call.new_name(&mut problems, "workspace_id", WorkspaceName::parse);
     let body = call.body();
-    let given = given(&body.required(&mut problems), &mut problems, Level::Sections);
+    let body = body.required(&mut problems);
+    let given = given(&body, &mut problems, Level::sections(&app.config));
     let name = problems.finish(name)?;
+    check_summaries(&body, &given, None, app.config.defaults)?;
     let workspace = app.table.update_workspace(&name, given, &*app.ids, app.now()).await?;
     Ok(Json(workspace.into()))
 }

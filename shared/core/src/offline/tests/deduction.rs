@@ -368,6 +368,8 @@ fn the_card_is_left_alone_where_it_may_not_be_written() {
         conclusions: &world.conclusions,
         card: None,
         card_allowed: false,
+        instructions: None,
+        card_instructions: None,
         last_dream_at: None,
         nothing_new: false,
         earlier: &[],
