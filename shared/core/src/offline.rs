@@ -38,6 +38,7 @@ mod deduce;
 mod derive;
 mod embed;
 mod fact;
+mod hints;
 mod imply;
 mod induce;
 mod lexicon;
@@ -54,6 +55,7 @@ mod topic;
 mod verb;
 
 pub use embed::NgramEmbedder;
+pub use hints::{Hint, HintKind, hints};
 pub use same::{Difference, Verdict, same_fact, similarity};
 
 /// Turns after which a phase ends whatever is left: operations that the toolbox refuses would come back for ever.

@@ -9,8 +9,6 @@ use crate::reasoner::{EmbedError, Embedder};
 
 /// Components of a vector.
 const DIMENSIONS: usize = 256;
-/// The model's id: any change of what is hashed or how it is weighed wants a new one.
-const MODEL: &str = "reverie-ngram-1";
 /// Weight of a word as a whole.
 const WORD: i32 = 6;
 /// Weight of a function word.
@@ -26,6 +24,9 @@ const GRAM: i32 = 2;
 pub struct NgramEmbedder;
 
 impl NgramEmbedder {
+    /// The model's id: any change of what is hashed or how it is weighed wants a new one.
+    pub(super) const MODEL: &str = "reverie-ngram-1";
+
     /// The vector of one text; all zeros when it has neither letters nor digits.
     pub fn vector(text: &str) -> Embedding {
         let folded = fold_width(text);
@@ -52,7 +53,7 @@ impl NgramEmbedder {
             })
             .collect();
         Embedding {
-            model: MODEL.to_owned(),
+            model: Self::MODEL.to_owned(),
             components,
         }
     }
@@ -62,7 +63,7 @@ impl NgramEmbedder {
 impl Embedder for NgramEmbedder {
     #[allow(clippy::unnecessary_literal_bound, reason = "the trait's signature ties it to self")]
     fn model(&self) -> &str {
-        MODEL
+        Self::MODEL
     }
 
     async fn embed(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError> {

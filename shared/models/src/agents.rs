@@ -1,0 +1,50 @@
+//! The reasoner that a language model is: it derives conclusions from messages, and takes the turns of dreams.
+//!
+//! Everything that a user wrote is data here: it is shown in the user's message, quoted, and never in the instructions.
+//! Whatever a model asks for goes through the toolbox, which alone decides what may be done.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use reverie_core::reasoner::{DeriveRequest, Derived, Embedder, Reasoner, ReasonerError, ThinkRequest, Thought};
+
+use crate::model::LanguageModel;
+
+mod calls;
+mod deriver;
+#[cfg(test)]
+mod fixture;
+mod opening;
+mod reads;
+mod shown;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod turn;
+
+/// Reasons by asking language models.
+#[derive(Clone)]
+#[allow(missing_debug_implementations, reason = "the models are trait objects")]
+pub struct ModelReasoner {
+    /// Derives conclusions from messages.
+    pub deriver: Arc<dyn LanguageModel>,
+    /// Dreams.
+    pub dreamer: Arc<dyn LanguageModel>,
+    /// Makes the vectors that a dream searches by: the embedder of the conclusions.
+    pub embedder: Arc<dyn Embedder>,
+}
+
+#[async_trait]
+impl Reasoner for ModelReasoner {
+    fn wants_batches(&self) -> bool {
+        true
+    }
+
+    async fn derive(&self, request: DeriveRequest<'_>) -> Result<Derived, ReasonerError> {
+        deriver::derive(&*self.deriver, &request).await
+    }
+
+    async fn think(&self, request: ThinkRequest<'_>) -> Result<Thought, ReasonerError> {
+        turn::take(&*self.dreamer, &*self.embedder, &request).await
+    }
+}
