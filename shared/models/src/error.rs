@@ -16,7 +16,7 @@ pub enum ModelError {
         /// Not before then: what the provider said, or the time of the failure when it said nothing.
         retry_at: Time,
         /// Where.
-        origin: Origin,
+        origin: Box<Origin>,
     },
     /// Asking again does not help before something has been changed.
     #[error("{fault} ({origin})")]
@@ -24,7 +24,7 @@ pub enum ModelError {
         /// What went wrong.
         fault: PermanentFault,
         /// Where.
-        origin: Origin,
+        origin: Box<Origin>,
     },
 }
 
@@ -104,6 +104,23 @@ impl PermanentFault {
 }
 
 impl ModelError {
+    /// A fault that stays.
+    pub fn permanent(fault: PermanentFault, origin: Origin) -> Self {
+        Self::Permanent {
+            fault,
+            origin: Box::new(origin),
+        }
+    }
+
+    /// A fault that passes, by `retry_at` at the earliest.
+    pub fn transient(fault: TransientFault, retry_at: Time, origin: Origin) -> Self {
+        Self::Transient {
+            fault,
+            retry_at,
+            origin: Box::new(origin),
+        }
+    }
+
     /// Whether asking again may help.
     pub const fn is_transient(&self) -> bool {
         matches!(self, Self::Transient { .. })
@@ -159,7 +176,7 @@ pub struct Origin {
     pub request_id: Option<String>,
     /// What of ours went wrong, where no provider answered.
     pub detail: Option<String>,
-    said: Option<String>,
+    pub(crate) said: Option<String>,
 }
 
 impl Origin {
@@ -175,13 +192,6 @@ impl Origin {
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
-        self
-    }
-
-    /// With the provider's own sentence.
-    #[must_use]
-    pub(crate) fn saying(mut self, said: Option<String>) -> Self {
-        self.said = said;
         self
     }
 
