@@ -1,8 +1,10 @@
 //! Clients of language models and of embedding models, behind one small trait and the embedding port.
 //!
 //! What is said to a model is a [`Request`]; what it says is a [`Response`]; both mean the same with every provider.
+//! [`ModelReasoner`] derives and dreams with them: see [`agents`].
 //! [`ModelConfig`] says which models a deployment uses, [`Models`] are their clients.
 
+pub mod agents;
 pub mod config;
 pub mod conversation;
 pub mod error;
@@ -23,6 +25,7 @@ mod reading;
 mod secret;
 mod wire;
 
+pub use agents::ModelReasoner;
 pub use aws::AwsAccess;
 pub use config::{ModelConfig, ModelConfigError, ModelName, Provider, Task};
 pub use conversation::{

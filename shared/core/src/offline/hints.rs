@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::embed::NgramEmbedder;
-use super::same::{Difference, NEAR, Verdict, same_fact};
+use super::same::{Difference, Verdict, same_fact};
 use super::{deduce, induce};
 use crate::conclusion::{Conclusion, Embedding, Level};
 use crate::id::ConclusionId;
@@ -15,6 +15,8 @@ use crate::toolbox::Operation;
 
 /// From this cosine on two vectors of a model other than the built-in one count as near each other.
 const NEAR_IN_MEANING: f32 = 0.72;
+/// The same of the built-in one, which knows looks alone. Lower than where the rules begin: a hint is cheap.
+const NEAR_IN_LOOKS: f32 = 0.6;
 /// How many of the newest statements are compared with all others: what keeps the cost in bounds.
 const COMPARED: usize = 200;
 /// How many neighbours of one statement are told.
@@ -199,7 +201,7 @@ impl<'a> Placed<'a> {
             return None;
         }
         let least = if ours.model == NgramEmbedder::MODEL {
-            NEAR
+            NEAR_IN_LOOKS
         } else {
             NEAR_IN_MEANING
         };

@@ -17,7 +17,7 @@ word_set! {
 }
 
 /// From this cosine on two texts count as near each other.
-pub(super) const NEAR: f32 = 0.8;
+const NEAR: f32 = 0.8;
 
 /// What two texts have to do with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 mod deduction;
 mod deriving;
+mod hints;
 mod induction;
 mod pairs;
 mod quality;

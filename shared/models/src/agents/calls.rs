@@ -77,7 +77,11 @@ pub(super) fn operation(call: &Call, shelf: &Shelf<'_>) -> Result<Option<Operati
                     Ok(CardEntry {
                         text: entry.text.clone(),
                         // The toolbox passes over what is not there, and refuses an entry of which nothing is.
-                        conclusions: entry.conclusions.iter().filter_map(|name| shelf.find(name).ok()).collect(),
+                        conclusions: entry
+                            .conclusions
+                            .iter()
+                            .filter_map(|name| shelf.find(name).ok())
+                            .collect(),
                     })
                 })
                 .collect::<Result<_, String>>()?,
@@ -121,9 +125,9 @@ pub(super) fn told(call: &ToolUse, outcome: &Outcome, shelf: &Shelf<'_>) -> Tool
             "refused, nothing was changed: this dream would remove more of the memory than it may. Keep the \
              conclusions, or name in each case the one that stands in their place.",
         ),
-        Outcome::Refused(Rejection::Erased) => call.result(
-            "not created: the peer had this erased. Do not state it again.",
-        ),
+        Outcome::Refused(Rejection::Erased) => {
+            call.result("not created: the peer had this erased. Do not state it again.")
+        }
         Outcome::Refused(rejection) => call.error(format!("refused, nothing was changed: {}", safe(rejection))),
     }
 }
@@ -201,19 +205,38 @@ mod tests {
                 .unwrap_err()
         };
         for (name, arguments, part) in [
-            ("drop_table", json!({}), "there is no tool \"drop_table\"; there are search, list"),
+            (
+                "drop_table",
+                json!({}),
+                "there is no tool \"drop_table\"; there are search, list",
+            ),
             ("create_pattern", json!({}), "there is no tool"),
             ("merge", json!({"keep": short}), "missing field `duplicates`"),
             ("merge", json!({"keep": short, "duplicates": []}), "no id was given"),
-            ("merge", json!({"keep": short, "duplicates": ["zzzzzz"]}), "no conclusion \"zzzzzz\""),
-            ("remove", json!({"ids": [short], "reason": "boring"}), "unknown variant `boring`"),
+            (
+                "merge",
+                json!({"keep": short, "duplicates": ["zzzzzz"]}),
+                "no conclusion \"zzzzzz\"",
+            ),
+            (
+                "remove",
+                json!({"ids": [short], "reason": "boring"}),
+                "unknown variant `boring`",
+            ),
             ("remove", json!({"ids": short, "reason": "other"}), "invalid type"),
-            ("create_deduction", json!({"content": "x".repeat(2001), "sources": [short]}), "2001 characters"),
+            (
+                "create_deduction",
+                json!({"content": "x".repeat(2001), "sources": [short]}),
+                "2001 characters",
+            ),
         ] {
             let said = answer(name, arguments);
             assert!(said.contains(part), "{name}: {said}");
         }
         let tool = call("write_card", &json!({"entries": []}));
-        assert!(read(&tool, Phase::Deduction, false).is_err(), "where the card may not be written");
+        assert!(
+            read(&tool, Phase::Deduction, false).is_err(),
+            "where the card may not be written"
+        );
     }
 }

@@ -30,10 +30,7 @@ struct Note {
 }
 
 /// Asks the model about a batch.
-pub(super) async fn derive(
-    model: &dyn LanguageModel,
-    request: &DeriveRequest<'_>,
-) -> Result<Derived, ReasonerError> {
+pub(super) async fn derive(model: &dyn LanguageModel, request: &DeriveRequest<'_>) -> Result<Derived, ReasonerError> {
     let response = model.complete(&asked(request)).await?;
     checked(request, &response).map_err(|reason| ReasonerError::Permanent {
         reason: reason.to_owned(),
@@ -50,7 +47,10 @@ fn asked(request: &DeriveRequest<'_>) -> Request {
         );
         text.push_str(&section("instructions", &plain(instructions)));
     }
-    let lines: Vec<_> = (1..).zip(request.messages).map(|(number, said)| message(number, said)).collect();
+    let lines: Vec<_> = (1..)
+        .zip(request.messages)
+        .map(|(number, said)| message(number, said))
+        .collect();
     text.push_str(&section("messages", &lines.join("\n")));
     Request {
         system: vec![SystemBlock::cached(RULES)],
@@ -103,7 +103,7 @@ fn checked(request: &DeriveRequest<'_>, response: &Response) -> Result<Derived, 
     }
     let Notes { notes } = response.json().map_err(|_| "the answer is not of the agreed shape")?;
     let given = notes.len();
-    let about_others = notes.iter().filter(|note| !is_asked_about(request, note)).count();
+    let about_others = notes.iter().filter(|note| is_about_other(request, note)).count();
     let statements: Vec<_> = notes.into_iter().filter_map(|note| statement(request, note)).collect();
     let left_out = given - statements.len();
     if left_out > about_others && statements.is_empty() {
@@ -118,12 +118,18 @@ fn checked(request: &DeriveRequest<'_>, response: &Response) -> Result<Derived, 
     })
 }
 
-fn is_asked_about(request: &DeriveRequest<'_>, note: &Note) -> bool {
-    request.observed.iter().any(|peer| peer.as_str() == note.about.trim())
+/// About somebody who speaks here and is not asked about: no mistake, and not wanted.
+fn is_about_other(request: &DeriveRequest<'_>, note: &Note) -> bool {
+    let about = note.about.trim();
+    request.messages.iter().any(|said| said.peer.as_str() == about)
+        && !request.observed.iter().any(|peer| peer.as_str() == about)
 }
 
 fn statement(request: &DeriveRequest<'_>, note: Note) -> Option<Statement> {
-    let about = request.observed.iter().find(|peer| peer.as_str() == note.about.trim())?;
+    let about = request
+        .observed
+        .iter()
+        .find(|peer| peer.as_str() == note.about.trim())?;
     let content = note.content.trim();
     if !(1..=MOST_CONTENT).contains(&content.chars().count()) {
         return None;

@@ -100,8 +100,12 @@ fn instruct(text: &mut String, request: &ThinkRequest<'_>) {
 /// The groups that a cheap search has found, each with its conclusions.
 fn groups(request: &ThinkRequest<'_>, shelf: &Shelf<'_>, shown: &mut BTreeSet<ConclusionId>) -> String {
     let mut text = String::new();
-    for Hint { kind, ids } in hints(request, GROUPS) {
-        let mut group = format!("{}\n", meaning(kind));
+    for (place, Hint { kind, ids }) in hints(request, GROUPS).into_iter().enumerate() {
+        let mut group = String::new();
+        // What is for the card is one list.
+        if kind != HintKind::Identity || place == 0 {
+            let _ = writeln!(group, "{}", meaning(kind));
+        }
         // The latest evidence is what a group is about.
         let surplus = ids.len().saturating_sub(GROUPED);
         let members: Vec<&Conclusion> = ids.iter().skip(surplus).filter_map(|id| shelf.get(id)).collect();

@@ -97,7 +97,7 @@ impl<'a> Shelf<'a> {
                 said()
             ));
         }
-        match self.named(bare).as_slice() {
+        match self.named(bare) {
             [one] => Ok(self.conclusions[one.1].id.clone()),
             [] => Err(format!("there is no conclusion {}; it may have been removed", said())),
             _ => Err(format!("{} could be several conclusions; give the whole id", said())),
@@ -129,7 +129,11 @@ impl<'a> Shelf<'a> {
         let _ = write!(line, " {}", quoted(&conclusion.content, most));
         let live: Vec<_> = conclusion.sources.iter().filter(|id| self.get(id).is_some()).collect();
         if !live.is_empty() {
-            let names: Vec<_> = live.iter().take(SOURCES).map(|id| format!("[{}]", self.short(id))).collect();
+            let names: Vec<_> = live
+                .iter()
+                .take(SOURCES)
+                .map(|id| format!("[{}]", self.short(id)))
+                .collect();
             let _ = write!(line, " from {}", names.join(" "));
             if live.len() > SOURCES {
                 let _ = write!(line, " and {} more", live.len() - SOURCES);

@@ -5,7 +5,7 @@
 //! before, word for word, and asks nothing twice.
 
 use reverie_core::reasoner::{Embedder, ReasonerError, ThinkRequest, Thought};
-use reverie_core::run::{Phase, Usage};
+use reverie_core::run::Phase;
 use reverie_core::text::estimate_tokens;
 use reverie_core::toolbox::{Operation, Outcome};
 use serde::{Deserialize, Serialize};
@@ -181,8 +181,8 @@ fn judge(
     if done && let Some(reason) = unfruitful(earlier, &memory, is_last) {
         return useless(reason);
     }
-    let memory = serde_json::to_value(memory)
-        .map_err(|_| ReasonerError::permanent("the turn cannot be written down"))?;
+    let memory =
+        serde_json::to_value(memory).map_err(|_| ReasonerError::permanent("the turn cannot be written down"))?;
     Ok(Thought {
         operations,
         done,
@@ -228,12 +228,7 @@ fn planned(request: &ThinkRequest<'_>, response: &Response, shelf: &Shelf<'_>) -
     (taken, operations)
 }
 
-fn take_call(
-    request: &ThinkRequest<'_>,
-    call: &ToolUse,
-    shelf: &Shelf<'_>,
-    operations: &mut Vec<Operation>,
-) -> Taken {
+fn take_call(request: &ThinkRequest<'_>, call: &ToolUse, shelf: &Shelf<'_>, operations: &mut Vec<Operation>) -> Taken {
     let read = match calls::read(call, request.phase, request.card_allowed) {
         Ok(read) => read,
         Err(why) => return Taken::Invalid(why),
@@ -300,8 +295,10 @@ impl Memory {
         let mut room = RESULTS;
         for called in &self.calls {
             let mut result = called.result(request, reader).await?;
-            if result.content.len() > room {
-                result = called.call.error("left out, since all results together are too long; ask again for less");
+            if called.is == Taken::Reading && result.content.len() > room {
+                result = called
+                    .call
+                    .error("left out, since all results together are too long; ask again for less");
             }
             room = room.saturating_sub(result.content.len());
             results.push(result);
@@ -328,10 +325,4 @@ impl Called {
             },
         })
     }
-}
-
-/// Whether a usage is of a call that was made.
-#[cfg(test)]
-pub(super) fn was_asked(usage: &Usage) -> bool {
-    usage.total() > 0
 }
