@@ -32,6 +32,7 @@ pub mod peers;
 pub mod representations;
 pub mod runs;
 pub mod sessions;
+pub mod summaries;
 pub mod units;
 pub mod work;
 pub mod workspaces;

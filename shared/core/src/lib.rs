@@ -12,6 +12,7 @@ pub mod ports;
 pub mod reasoner;
 pub mod run;
 pub mod settings;
+pub mod summary;
 pub mod text;
 pub mod time;
 pub mod toolbox;

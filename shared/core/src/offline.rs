@@ -20,13 +20,16 @@
 //! - **Denials.** "Does not drink coffee" and "drinks coffee every morning", "has never been to Japan" and "went to Japan
 //!   in 2018" are contradictions; only "not anymore" and "no longer" end what was said before.
 //! - **The card** has the slots, family, pets, instruments, languages, origin, aims and the commonest habits.
+//! - **Summaries** quote: the sentences that say most, each with who said it. Nothing is put in other words.
 //! - **Patterns** count: the same activity, liking or topic on several occasions. Causes and character beyond a small
 //!   table are not inferred.
 
 use async_trait::async_trait;
 
-use crate::reasoner::{DeriveRequest, Derived, Reasoner, ReasonerError, ThinkRequest, Thought};
-use crate::run::Phase;
+use crate::reasoner::{
+    DeriveRequest, Derived, Reasoner, ReasonerError, Summary, SummaryRequest, ThinkRequest, Thought,
+};
+use crate::run::{Phase, Usage};
 use crate::toolbox::Operation;
 
 mod activity;
@@ -48,6 +51,7 @@ mod profile;
 mod same;
 mod screen;
 mod sentence;
+mod summarise;
 mod talk;
 mod token;
 mod tongue;
@@ -57,6 +61,7 @@ mod verb;
 pub use embed::NgramEmbedder;
 pub use hints::{Hint, HintKind, hints};
 pub use same::{Difference, Verdict, same_fact, similarity};
+pub use summarise::extract;
 
 /// Turns after which a phase ends whatever is left: operations that the toolbox refuses would come back for ever.
 const MAX_TURNS: u32 = 6;
@@ -69,6 +74,13 @@ pub struct Offline;
 impl Reasoner for Offline {
     async fn derive(&self, request: DeriveRequest<'_>) -> Result<Derived, ReasonerError> {
         Ok(derive::derive(&request))
+    }
+
+    async fn summarise(&self, request: SummaryRequest<'_>) -> Result<Summary, ReasonerError> {
+        Ok(Summary {
+            content: extract(&request),
+            usage: Usage::default(),
+        })
     }
 
     /// One turn: everything that the rules find at once. A phase goes on while something changes (a new deduction may

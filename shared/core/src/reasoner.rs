@@ -11,6 +11,7 @@ use crate::conclusion::{CardEntry, Conclusion};
 use crate::id::{PeerName, Seq};
 use crate::message::Message;
 use crate::run::{Phase, Usage};
+use crate::summary::Kind;
 use crate::time::Time;
 use crate::toolbox::{Operation, Outcome};
 
@@ -123,6 +124,30 @@ pub struct Thought {
     pub memory: Value,
 }
 
+/// A stretch of a session to summarise.
+#[derive(Clone, Debug)]
+pub struct SummaryRequest<'a> {
+    /// Which of the session's two summaries.
+    pub kind: Kind,
+    /// The summary of everything before the messages, which the new one carries on; `None` for the first.
+    pub previous: Option<&'a str>,
+    /// The messages since, in order.
+    pub messages: &'a [Message],
+    /// The most tokens that the summary may have.
+    pub max_tokens: u32,
+    /// Users' instructions for summaries.
+    pub instructions: Option<&'a str>,
+}
+
+/// What a session has been about up to a message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// The text; not blank.
+    pub content: String,
+    /// What it cost.
+    pub usage: Usage,
+}
+
 /// Why a reasoner gave no answer. What it says is shown and logged, so it quotes neither what was asked nor what was
 /// answered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -183,7 +208,7 @@ impl ReasonerError {
     }
 }
 
-/// Derives conclusions and thinks in dreams.
+/// Derives conclusions, summarises sessions and thinks in dreams.
 #[async_trait]
 pub trait Reasoner: Send + Sync {
     /// Whether asking costs enough that messages are better gathered into batches first (`design.md` section 5, "Gate").
@@ -193,6 +218,9 @@ pub trait Reasoner: Send + Sync {
 
     /// Derives statements from a batch.
     async fn derive(&self, request: DeriveRequest<'_>) -> Result<Derived, ReasonerError>;
+
+    /// Summarises a session once more: what its previous summary says, and the messages since.
+    async fn summarise(&self, request: SummaryRequest<'_>) -> Result<Summary, ReasonerError>;
 
     /// Takes one turn of a dream's phase.
     async fn think(&self, request: ThinkRequest<'_>) -> Result<Thought, ReasonerError>;

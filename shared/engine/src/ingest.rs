@@ -11,7 +11,7 @@ use std::time::Duration;
 use reverie_aws::table::TableError;
 use reverie_aws::table::failures::Parked;
 use reverie_aws::table::messages::{Answer, Cursor};
-use reverie_aws::table::sessions::{Member, Session};
+use reverie_aws::table::sessions::{Member, Session, SessionState};
 use reverie_aws::table::units::{self, Part, Unit, units};
 use reverie_aws::table::workspaces::Workspace;
 use reverie_core::conclusion::{Conclusion, Level, Origin, SessionRef, Support, merge_support};
@@ -29,8 +29,10 @@ use crate::machine::{self, Caller, pause};
 use crate::{Engine, EngineError, Result};
 
 mod failing;
+mod summaries;
 
 use failing::{ATTEMPTS, Next};
+use summaries::Progress;
 
 /// The most tokens of one batch; its first message always fits.
 const BATCH_TOKENS: u32 = 1024;
@@ -108,11 +110,14 @@ impl Engine {
         let started = self.now();
         let mut noticed: (Seq, BTreeSet<PeerName>) = (Seq(0), BTreeSet::new());
         loop {
-            let Some(state) = self.table.session_state(uid).await?.filter(|state| state.alive) else {
+            let Some(mut state) = self.table.session_state(uid).await?.filter(|state| state.alive) else {
                 return Ok(());
             };
             let cursor = self.table.cursor(uid).await?;
             let lags = cursor.seq < state.last_seq;
+            if !lags && self.summarise(&place, &mut state, cursor.seq, started).await? == Progress::OutOfTime {
+                return self.hand_on(&place, &cursor, &state).await;
+            }
             if !lags && state.retries == state.retried {
                 if !state.queued || self.table.caught_up(&workspace.uid, uid, &state).await? {
                     return Ok(());
@@ -120,8 +125,7 @@ impl Engine {
                 continue;
             }
             if self.now().since(started) > SLICE {
-                let at = format!("{}.{}.{}", cursor.seq, cursor.until.unwrap_or_default(), state.retries);
-                return self.wake_on(&workspace.name, name, uid, &at).await;
+                return self.hand_on(&place, &cursor, &state).await;
             }
             if !lags {
                 match self.retry_parked(&place, &state).await? {
@@ -141,6 +145,8 @@ impl Engine {
             if last == state.last_seq
                 && let Some(at) = self.held_until(&cursor, &batch)
             {
+                // What was passed before is summarised meanwhile; what there is no time for is due when the batch is.
+                self.summarise(&place, &mut state, cursor.seq, started).await?;
                 return Ok(self.table.postpone_session(&workspace.uid, uid, at).await?);
             }
             let tried = Try {
@@ -166,6 +172,20 @@ impl Engine {
                 },
             }
         }
+    }
+
+    /// Has another delivery go on from where this one stands.
+    async fn hand_on(&self, place: &Place<'_>, cursor: &Cursor, state: &SessionState) -> Result<()> {
+        let Place { workspace, session } = place;
+        let until = cursor.until.unwrap_or_default();
+        let SessionState {
+            retries,
+            short_summary,
+            long_summary,
+            ..
+        } = state;
+        let at = format!("{}.{until}.{retries}.{short_summary}.{long_summary}", cursor.seq);
+        self.wake_on(&workspace.name, &session.name, &session.uid, &at).await
     }
 
     /// The next batch: messages from `first`, at most 1,024 tokens, the first always; derived from under the same

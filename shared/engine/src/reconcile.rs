@@ -8,6 +8,7 @@ use reverie_aws::table::TableError;
 use reverie_aws::table::due::DueKind;
 use reverie_aws::table::erasure::Erasure;
 use reverie_aws::table::runs::{LEASE, Run};
+use reverie_aws::table::summaries::LateSummary;
 use reverie_aws::table::work::SessionWork;
 use reverie_core::dreaming::Event;
 use reverie_core::id::{RepresentationId, WorkspaceUid};
@@ -32,6 +33,8 @@ pub struct Report {
     pub pruned: usize,
     /// Deletions whose letter was sent again.
     pub erasures: usize,
+    /// Sessions that were woken for a summary that could not be made before.
+    pub summaries: usize,
     /// Items that could not be dealt with; they stay due.
     pub failed: usize,
 }
@@ -76,6 +79,10 @@ impl Engine {
             let sent = self.send_erasure_again(&erasure, &tick).await;
             report.count(sent, |report| &mut report.erasures);
         }
+        for (workspace, late) in self.table.due_summaries(now, PER_SHARD).await? {
+            let sent = self.wake_for_summary(&workspace, &late, &tick).await;
+            report.count(sent, |report| &mut report.summaries);
+        }
         if report != Report::default() {
             tracing::info!(
                 sessions = report.sessions,
@@ -83,6 +90,7 @@ impl Engine {
                 runs = report.runs,
                 pruned = report.pruned,
                 erasures = report.erasures,
+                summaries = report.summaries,
                 failed = report.failed,
                 "reconciled"
             );
@@ -99,6 +107,21 @@ impl Engine {
             .await?;
         let next = self.now() + self.config.reconcile_every;
         Ok(self.table.postpone_session(workspace, &work.uid, next).await?)
+    }
+
+    /// The same for a summary.
+    async fn wake_for_summary(&self, workspace: &WorkspaceUid, late: &LateSummary, tick: &str) -> Result<()> {
+        let last = self.table.session_state(&late.uid).await?.map(|state| state.last_seq);
+        self.wake(
+            &late.workspace,
+            &late.session,
+            &late.uid,
+            last.unwrap_or_default(),
+            Some(tick),
+        )
+        .await?;
+        let next = self.now() + self.config.reconcile_every;
+        Ok(self.table.postpone_summary(workspace, late, next).await?)
     }
 
     /// The same for a deletion.

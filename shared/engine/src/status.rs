@@ -85,7 +85,7 @@ impl Engine {
         }))
     }
 
-    /// What the workspace has waiting and running: sessions to derive from, and dreams.
+    /// What the workspace has waiting and running: sessions to derive from, summaries that failed and wait, and dreams.
     pub async fn queue_status(
         &self,
         workspace: &Workspace,
@@ -102,6 +102,15 @@ impl Engine {
             }
             status.all.pending += 1;
             by_session.entry(name).or_default().pending += 1;
+        }
+        for late in work.summaries {
+            if session.is_some_and(|wanted| *wanted != late.session)
+                || !self.concerns(&late.uid, observer, sender).await?
+            {
+                continue;
+            }
+            status.all.pending += 1;
+            by_session.entry(late.session).or_default().pending += 1;
         }
         for parked in work.parked.iter().filter(|parked| !parked.queued) {
             if session.is_some_and(|wanted| *wanted != parked.session)

@@ -7,8 +7,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use http::StatusCode;
+use reverie_core::offline::Offline;
 use reverie_core::ports::QueueName;
-use reverie_core::reasoner::{DeriveRequest, Derived, Reasoner, ReasonerError, ThinkRequest, Thought};
+use reverie_core::reasoner::{
+    DeriveRequest, Derived, Reasoner, ReasonerError, Summary, SummaryRequest, ThinkRequest, Thought,
+};
 use reverie_engine::Report;
 use serde_json::json;
 
@@ -115,6 +118,10 @@ struct Stuck(AtomicBool);
 impl Reasoner for Stuck {
     async fn derive(&self, request: DeriveRequest<'_>) -> Result<Derived, ReasonerError> {
         Ok(verbatim(&request))
+    }
+
+    async fn summarise(&self, request: SummaryRequest<'_>) -> Result<Summary, ReasonerError> {
+        Offline.summarise(request).await
     }
 
     async fn think(&self, _: ThinkRequest<'_>) -> Result<Thought, ReasonerError> {

@@ -10,8 +10,10 @@ use async_trait::async_trait;
 use http::StatusCode;
 use reverie_core::conclusion::Embedding;
 use reverie_core::offline::NgramEmbedder;
+use reverie_core::offline::Offline;
 use reverie_core::reasoner::{
-    DeriveRequest, Derived, EmbedError, Embedder, Reasoner, ReasonerError, ThinkRequest, Thought,
+    DeriveRequest, Derived, EmbedError, Embedder, Reasoner, ReasonerError, Summary, SummaryRequest, ThinkRequest,
+    Thought,
 };
 use serde_json::{Value, json};
 
@@ -70,6 +72,10 @@ impl Reasoner for Poisoned {
             Poison::Panic => panic!("not a character boundary"),
             Poison::Silence => std::future::pending().await,
         }
+    }
+
+    async fn summarise(&self, request: SummaryRequest<'_>) -> Result<Summary, ReasonerError> {
+        Offline.summarise(request).await
     }
 
     async fn think(&self, _: ThinkRequest<'_>) -> Result<Thought, ReasonerError> {

@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use reverie_core::config::Config;
-use reverie_core::reasoner::{DeriveRequest, Derived, Reasoner, ReasonerError, ThinkRequest, Thought};
+use reverie_core::offline::Offline;
+use reverie_core::reasoner::{
+    DeriveRequest, Derived, Reasoner, ReasonerError, Summary, SummaryRequest, ThinkRequest, Thought,
+};
 
 use serde_json::json;
 
@@ -27,6 +30,10 @@ impl Reasoner for Dear {
     async fn derive(&self, request: DeriveRequest<'_>) -> Result<Derived, ReasonerError> {
         self.0.fetch_add(1, Ordering::Relaxed);
         Ok(verbatim(&request))
+    }
+
+    async fn summarise(&self, request: SummaryRequest<'_>) -> Result<Summary, ReasonerError> {
+        Offline.summarise(request).await
     }
 
     async fn think(&self, _: ThinkRequest<'_>) -> Result<Thought, ReasonerError> {

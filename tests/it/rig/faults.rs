@@ -11,7 +11,9 @@ use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
 use reverie_core::ports::{Letter, PortError, QueueName, Queues, Schedule, Schedules};
-use reverie_core::reasoner::{DeriveRequest, Derived, Reasoner, ReasonerError, ThinkRequest, Thought};
+use reverie_core::reasoner::{
+    DeriveRequest, Derived, Reasoner, ReasonerError, Summary, SummaryRequest, ThinkRequest, Thought,
+};
 use reverie_local::embedded::Storage;
 use reverie_local::queue::LocalQueues;
 use serde_json::{Value, json};
@@ -358,6 +360,19 @@ impl Reasoner for FaultyReasoner {
             Err(Self::cut())
         } else {
             Ok(derived)
+        }
+    }
+
+    async fn summarise(&self, request: SummaryRequest<'_>) -> Result<Summary, ReasonerError> {
+        let fault = self.faults.next("Summarise");
+        if matches!(fault, Fault::DieBefore | Fault::Fail) {
+            return Err(Self::cut());
+        }
+        let summary = self.inner.summarise(request).await?;
+        if matches!(fault, Fault::DieAfter | Fault::Lose) {
+            Err(Self::cut())
+        } else {
+            Ok(summary)
         }
     }
 

@@ -4,16 +4,20 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use reverie_core::reasoner::{DeriveRequest, Derived, Reasoner, ReasonerError, Statement, ThinkRequest, Thought};
+use reverie_core::reasoner::{
+    DeriveRequest, Derived, Reasoner, ReasonerError, Statement, Summary, SummaryRequest, ThinkRequest, Thought,
+};
 use reverie_core::run::Usage;
 
 type Think = Box<dyn FnMut(&ThinkRequest<'_>) -> Result<Thought, ReasonerError> + Send>;
+type Summarise = Box<dyn FnMut(&SummaryRequest<'_>) -> Result<Summary, ReasonerError> + Send>;
 type Derive = Box<dyn FnMut(&DeriveRequest<'_>) -> Result<Derived, ReasonerError> + Send>;
 
-/// Derives each message as one statement, and thinks as scripted.
+/// Derives each message as one statement, summarises as the offline rules do, and thinks as scripted.
 pub(crate) struct Scripted {
     think: Mutex<Think>,
     derive: Mutex<Derive>,
+    summarise: Mutex<Summarise>,
     thought: AtomicUsize,
     derived: AtomicUsize,
 }
@@ -45,6 +49,12 @@ impl Scripted {
         Self {
             think: Mutex::new(Box::new(think)),
             derive: Mutex::new(Box::new(|request| Ok(verbatim(request)))),
+            summarise: Mutex::new(Box::new(|request| {
+                Ok(Summary {
+                    content: reverie_core::offline::extract(request),
+                    usage: Usage::default(),
+                })
+            })),
             thought: AtomicUsize::new(0),
             derived: AtomicUsize::new(0),
         }
@@ -70,6 +80,16 @@ impl Scripted {
         self
     }
 
+    /// Summarises as told.
+    #[must_use]
+    pub(crate) fn summarising(
+        self,
+        summarise: impl FnMut(&SummaryRequest<'_>) -> Result<Summary, ReasonerError> + Send + 'static,
+    ) -> Self {
+        *self.summarise.lock().unwrap() = Box::new(summarise);
+        self
+    }
+
     /// How often it was asked to think.
     pub(crate) fn thoughts(&self) -> usize {
         self.thought.load(Ordering::Relaxed)
@@ -86,6 +106,10 @@ impl Reasoner for Scripted {
     async fn derive(&self, request: DeriveRequest<'_>) -> Result<Derived, ReasonerError> {
         self.derived.fetch_add(1, Ordering::Relaxed);
         (self.derive.lock().unwrap())(&request)
+    }
+
+    async fn summarise(&self, request: SummaryRequest<'_>) -> Result<Summary, ReasonerError> {
+        (self.summarise.lock().unwrap())(&request)
     }
 
     async fn think(&self, request: ThinkRequest<'_>) -> Result<Thought, ReasonerError> {

@@ -27,6 +27,8 @@ pub enum DueKind {
     Prune,
     /// A deletion is not done.
     Erase,
+    /// A summary could not be made, and is to be tried again.
+    Summary,
 }
 
 impl DueKind {
@@ -38,6 +40,7 @@ impl DueKind {
             Self::Run => "run",
             Self::Prune => "prune",
             Self::Erase => "erase",
+            Self::Summary => "summary",
         }
     }
 }

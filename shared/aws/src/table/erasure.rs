@@ -16,6 +16,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use reverie_core::conclusion::SessionRef;
 use reverie_core::id::{RepresentationId, SessionName, SessionUid, WorkspaceName, WorkspaceUid};
 use reverie_core::run::Status;
+use reverie_core::summary::Kind;
 use reverie_core::time::Time;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +28,7 @@ use super::sessions::{self, collection};
 use super::workspaces::{self, Workspace};
 use super::{
     Backoff, Key, Query, Result, Table, TableError, Write, failures, from_item, idempotency, peers, representations,
-    runs, to_item, with_due, work,
+    runs, summaries, to_item, with_due, work,
 };
 
 mod texts;
@@ -177,6 +178,7 @@ impl Table {
                 Write::delete(work::session(workspace, &session.uid)),
                 put_job(&erasure, now)?,
             ];
+            writes.extend(Kind::ALL.map(|kind| Write::delete(summaries::late(workspace, &session.uid, kind))));
             let list = lists::sessions(workspace);
             writes.extend(lists::leave(&list, session.created_at, &sessions::tie(name)));
             let members = Query::of(collection(&session.uid)).prefix("M#").keys_only();

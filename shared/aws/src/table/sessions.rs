@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use reverie_core::id::{IdSource, PeerName, Seq, SessionName, SessionUid, WorkspaceUid, digest};
 use reverie_core::settings::{Configuration, merge_sections};
+use reverie_core::summary::Kind;
 use reverie_core::time::Time;
 
 use super::due::sortable;
@@ -66,6 +67,22 @@ pub struct SessionState {
     /// How many of those were made.
     #[serde(default)]
     pub retried: u64,
+    /// The last message that the short summary covers.
+    #[serde(default)]
+    pub short_summary: Seq,
+    /// The last message that the long one covers.
+    #[serde(default)]
+    pub long_summary: Seq,
+}
+
+impl SessionState {
+    /// The last message that a summary covers.
+    pub const fn summarised(&self, kind: Kind) -> Seq {
+        match kind {
+            Kind::Short => self.short_summary,
+            Kind::Long => self.long_summary,
+        }
+    }
 }
 
 /// A peer's settings in a session. `None` is unset.
@@ -380,6 +397,8 @@ impl Table {
             queued: false,
             retries: 0,
             retried: 0,
+            short_summary: Seq(0),
+            long_summary: Seq(0),
         };
         let mut writes = vec![
             Write::put(to_item(&head(&workspace.uid, name), "session", &session)?).if_absent(),

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | a session with messages past its cursor | `Q#<workspace uid>` / `S#<session uid>` | `session`, a minute after it was written |
 //! | a pending or running dream | `Q#<workspace uid>` / `D#<run id>` | – (the run's own item is in it) |
+//! | a summary that could not be made, see [`super::summaries`] | `Q#<workspace uid>` / `Y#<session uid>#<kind>` | `summary` |
 //! | a parked message, see [`super::failures`] | `Q#<workspace uid>` / `F#<session uid>#<seq>` | – |
 //!
 //! A session's row is written by the POST that makes it lag and deleted by the ingest that catches up, each in the
@@ -20,6 +21,7 @@ use super::due::{DueKind, due_key};
 use super::expression::{Clause, s};
 use super::failures::Parked;
 use super::schema::key;
+use super::summaries::LateSummary;
 use super::{Key, Query, Result, Table, TableError, Write, from_item, to_item, with_due};
 
 /// How long after a POST the reconciler looks whether its wake-up got lost.
@@ -66,6 +68,8 @@ pub struct Work {
     pub dreams: Vec<DreamWork>,
     /// Messages that could not be derived from.
     pub parked: Vec<Parked>,
+    /// Summaries that could not be made when it was time.
+    pub summaries: Vec<LateSummary>,
 }
 
 pub(crate) fn partition(workspace: &WorkspaceUid) -> String {
@@ -114,6 +118,7 @@ impl Table {
                 Some(("S", _)) => work.sessions.push(from_item(item)?),
                 Some(("D", _)) => work.dreams.push(from_item(item)?),
                 Some(("F", _)) => work.parked.push(from_item(item)?),
+                Some(("Y", _)) => work.summaries.push(from_item(item)?),
                 _ => {}
             }
         }

@@ -145,7 +145,7 @@ fn atoms(peer: &str, content: &str) -> Vec<String> {
     whole()
 }
 
-fn full_stop(text: &str) -> &'static str {
+pub(super) fn full_stop(text: &str) -> &'static str {
     if text.chars().any(super::token::is_ideographic) {
         "。"
     } else {

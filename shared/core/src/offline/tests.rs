@@ -7,6 +7,7 @@ mod induction;
 mod pairs;
 mod quality;
 mod stability;
+mod summarising;
 
 use std::future::Future;
 use std::pin::pin;

@@ -6,6 +6,10 @@ use super::{Decided, DecidedBy, Defaults, Levels};
 pub const LEAST_SHORT: u64 = 10;
 /// The fewest messages between two long summaries.
 pub const LEAST_LONG: u64 = 20;
+/// The most messages between two short summaries: more are not given to a reasoner at once.
+const MOST_SHORT: u64 = 500;
+/// The same for long ones.
+const MOST_LONG: u64 = 1000;
 /// How much rarer the long summary is than the short one where only one of the two can have its way: as by default.
 const RATIO: u64 = 3;
 
@@ -33,11 +37,13 @@ pub struct Uneven {
 
 impl Levels<'_> {
     fn distance(&self, key: &str, least: u64, global: u64) -> Decided<u64> {
-        self.nearest(|level| level.get("summary")?.get(key)?.as_u64())
-            .map_or(Decided::global(global), |found| Decided {
-                value: found.value.max(least),
-                by: found.by,
-            })
+        let found = self
+            .nearest(|level| level.get("summary")?.get(key)?.as_u64())
+            .unwrap_or(Decided::global(global));
+        Decided {
+            value: found.value.max(least),
+            by: found.by,
+        }
     }
 
     /// The two distances as the levels have them, each on its own.
@@ -77,6 +83,8 @@ impl Levels<'_> {
                 };
             }
         }
+        short.value = short.value.min(MOST_SHORT);
+        long.value = long.value.min(MOST_LONG);
         Summaries {
             enabled: self.switch("summary", "enabled", defaults.summary),
             short,

@@ -371,7 +371,7 @@ enum Tried {
 }
 
 /// What a future gives; `None` when it panics.
-async fn unless_it_panics<T>(future: impl Future<Output = T>) -> Option<T> {
+pub(super) async fn unless_it_panics<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     poll_fn(|context| {
         // The future is dropped, never polled again, and what it shares is behind locks that notice.
