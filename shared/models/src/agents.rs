@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use reverie_core::reasoner::{DeriveRequest, Derived, Embedder, Reasoner, ReasonerError, ThinkRequest, Thought};
+use reverie_core::reasoner::{
+    DeriveRequest, Derived, Embedder, Reasoner, ReasonerError, Summary, SummaryRequest, ThinkRequest, Thought,
+};
 
 use crate::model::LanguageModel;
 
@@ -17,6 +19,7 @@ mod fixture;
 mod opening;
 mod reads;
 mod shown;
+mod summariser;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -28,6 +31,8 @@ mod turn;
 pub struct ModelReasoner {
     /// Derives conclusions from messages.
     pub deriver: Arc<dyn LanguageModel>,
+    /// Summarises sessions.
+    pub summariser: Arc<dyn LanguageModel>,
     /// Dreams.
     pub dreamer: Arc<dyn LanguageModel>,
     /// Makes the vectors that a dream searches by: the embedder of the conclusions.
@@ -42,6 +47,10 @@ impl Reasoner for ModelReasoner {
 
     async fn derive(&self, request: DeriveRequest<'_>) -> Result<Derived, ReasonerError> {
         deriver::derive(&*self.deriver, &request).await
+    }
+
+    async fn summarise(&self, request: SummaryRequest<'_>) -> Result<Summary, ReasonerError> {
+        summariser::summarise(&*self.summariser, &request).await
     }
 
     async fn think(&self, request: ThinkRequest<'_>) -> Result<Thought, ReasonerError> {

@@ -70,7 +70,8 @@ pub fn hints(request: &ThinkRequest<'_>, limit: usize) -> Vec<Hint> {
     };
     let by_id: HashMap<_, _> = request.conclusions.iter().map(|c| (&c.id, c)).collect();
     for hint in &mut found {
-        hint.ids.sort_by_key(|id| (by_id.get(id).map(|c| c.event_at), id.clone()));
+        hint.ids
+            .sort_by_key(|id| (by_id.get(id).map(|c| c.event_at), id.clone()));
         hint.ids.dedup();
     }
     found.retain(|hint| hint.ids.len() > 1 || hint.kind == HintKind::Identity);
@@ -119,7 +120,11 @@ fn from_operations(operations: &[Operation]) -> Vec<Hint> {
             }),
             Operation::Create { sources, replaces, .. } if !replaces.is_empty() => hints.push(Hint {
                 kind: HintKind::Update,
-                ids: sources.iter().chain(replaces.iter().map(|(id, _)| id)).cloned().collect(),
+                ids: sources
+                    .iter()
+                    .chain(replaces.iter().map(|(id, _)| id))
+                    .cloned()
+                    .collect(),
             }),
             Operation::Card { entries } => hints.extend(entries.iter().map(|entry| Hint {
                 kind: HintKind::Identity,
@@ -211,10 +216,7 @@ impl<'a> Placed<'a> {
     }
 }
 
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "a sum of 127² over a few thousand dimensions"
-)]
+#[allow(clippy::cast_precision_loss, reason = "a sum of 127² over a few thousand dimensions")]
 fn dot(a: &[i8], b: &[i8]) -> f32 {
     let mut sum = 0_i32;
     for (a, b) in a.iter().zip(b) {

@@ -22,6 +22,7 @@ mod deriving;
 mod dreaming;
 mod hostile;
 mod requests;
+mod summarising;
 
 /// A phase over a memory, as the engine runs it.
 struct Dream {
@@ -64,6 +65,7 @@ impl Dream {
     fn reasoner(&self) -> ModelReasoner {
         ModelReasoner {
             deriver: Arc::clone(&self.model) as _,
+            summariser: Arc::clone(&self.model) as _,
             dreamer: Arc::clone(&self.model) as _,
             embedder: Arc::new(NgramEmbedder),
         }

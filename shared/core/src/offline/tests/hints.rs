@@ -58,7 +58,9 @@ fn duplicates_updates_and_look_alikes_are_told_apart() {
 #[test]
 fn what_is_new_comes_first_and_the_rest_is_cut() {
     let mut statements = Vec::new();
-    let lines: Vec<String> = (0..30).map(|n| format!("maya owns the book called volume{n} of {n}.")).collect();
+    let lines: Vec<String> = (0..30)
+        .map(|n| format!("maya owns the book called volume{n} of {n}."))
+        .collect();
     for (n, line) in lines.iter().enumerate() {
         statements.push((n as u64 + 1, line.as_str()));
     }
@@ -68,7 +70,13 @@ fn what_is_new_comes_first_and_the_rest_is_cut() {
     let last = world.conclusions[29].created_at;
     let hints = found(&world, Phase::Deduction, Some(last));
     assert!(hints.len() <= 10);
-    assert_eq!(hints[0], (HintKind::Update, texts(&["maya lives in Oslo.", "maya lives in Bergen."])));
+    assert_eq!(
+        hints[0],
+        (
+            HintKind::Update,
+            texts(&["maya lives in Oslo.", "maya lives in Bergen."])
+        )
+    );
 }
 
 #[test]
@@ -79,7 +87,13 @@ fn patterns_and_the_card_have_hints_of_their_own() {
         (15, "maya lives in Porto."),
     ]);
     let patterns = found(&world, Phase::Induction, None);
-    assert!(patterns.iter().all(|(kind, _)| *kind == HintKind::Recurring) && patterns.len() == 1, "{patterns:?}");
+    assert!(
+        patterns.iter().all(|(kind, _)| *kind == HintKind::Recurring) && patterns.len() == 1,
+        "{patterns:?}"
+    );
     let card = found(&world, Phase::Card, None);
-    assert!(card.contains(&(HintKind::Identity, texts(&["maya lives in Porto."]))), "{card:?}");
+    assert!(
+        card.contains(&(HintKind::Identity, texts(&["maya lives in Porto."]))),
+        "{card:?}"
+    );
 }

@@ -37,7 +37,11 @@ fn a_phase_is_one_conversation_in_which_the_model_hears_what_became_of_its_calls
     texts.sort_unstable();
     assert_eq!(
         texts,
-        ["sam lives in Oslo", "sam works at Beta", "sam works at Beta, formerly at Acme"]
+        [
+            "sam lives in Oslo",
+            "sam works at Beta",
+            "sam works at Beta, formerly at Acme"
+        ]
     );
     assert_eq!(dream.card(), ["IDENTITY: Works at Beta"]);
     let asked = dream.model.asked();
