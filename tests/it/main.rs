@@ -16,6 +16,7 @@ mod erasure;
 mod history;
 mod http;
 mod ingest;
+mod models;
 mod queue_contract;
 mod reports;
 mod rig;

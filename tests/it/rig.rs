@@ -24,6 +24,7 @@ use serde_json::Value;
 use tower::ServiceExt as _;
 
 pub(crate) mod faults;
+pub(crate) mod model_server;
 pub(crate) mod reasoner;
 pub(crate) mod steps;
 

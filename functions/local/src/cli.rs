@@ -10,6 +10,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::runtime::{self, Foundation, Handlers, Options, Running};
 
+mod check_model;
 mod demo;
 mod dreams;
 mod import;
@@ -33,6 +34,8 @@ enum Command {
     Import(import::Arguments),
     /// Show the main job on a short conversation: messages in, a dream, its history, an undo.
     Demo(demo::Arguments),
+    /// Ask the configured models for everything that Reverie will ask of them, and tell what works.
+    CheckModel(check_model::Arguments),
 }
 
 /// Puts the handlers on what they stand on.
@@ -44,6 +47,7 @@ pub fn run(compose: Compose) -> anyhow::Result<()> {
         Command::Serve(arguments) => serve::run(arguments, compose),
         Command::Import(arguments) => import::run(arguments, compose),
         Command::Demo(arguments) => demo::run(&arguments, compose),
+        Command::CheckModel(arguments) => check_model::run(&arguments),
     }
 }
 

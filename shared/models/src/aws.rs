@@ -104,7 +104,7 @@ impl Aws {
         let credentials = self.credentials().await?;
         let time = SystemTime::UNIX_EPOCH
             + Duration::from_micros(u64::try_from(self.service.pace.now().micros()).unwrap_or(0));
-        signature(credentials, scope, time, url, headers, body).map_err(|detail| misconfigured(detail))
+        signature(credentials, scope, time, url, headers, body).map_err(misconfigured)
     }
 
     /// Reads a secret.
