@@ -33,7 +33,7 @@ pub(crate) struct TestPace {
 }
 
 impl TestPace {
-    fn new() -> Arc<Self> {
+    pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
             now: Mutex::new(START),
             waits: Mutex::default(),
@@ -44,7 +44,7 @@ impl TestPace {
         self.waits.lock().unwrap().clone()
     }
 
-    fn pass(&self, by: Duration) {
+    pub(crate) fn pass(&self, by: Duration) {
         let mut now = self.now.lock().unwrap();
         *now = *now + by;
     }
@@ -81,7 +81,7 @@ fn aws() -> AwsAccess {
 }
 
 /// The variables of a model at `url`, with `more` before them: the first of a name counts.
-fn models(url: &str, pace: &Arc<TestPace>, more: &[(&str, &str)]) -> Models {
+pub(crate) fn models(url: &str, pace: &Arc<TestPace>, more: &[(&str, &str)]) -> Models {
     let openai = format!("{url}/v1");
     let usual = [
         ("ANTHROPIC_BASE_URL", url),
@@ -100,7 +100,7 @@ fn models(url: &str, pace: &Arc<TestPace>, more: &[(&str, &str)]) -> Models {
     Models::new(&config, Some(aws()), &pace).unwrap()
 }
 
-const PROVIDERS: [Provider; 3] = [Provider::Anthropic, Provider::Bedrock, Provider::OpenAi];
+pub(crate) const PROVIDERS: [Provider; 3] = [Provider::Anthropic, Provider::Bedrock, Provider::OpenAi];
 
 fn client_with(
     provider: Provider,

@@ -10,7 +10,9 @@ use reverie_core::reasoner::{
     DeriveRequest, Derived, Embedder, Reasoner, ReasonerError, Summary, SummaryRequest, ThinkRequest, Thought,
 };
 
+use crate::config::Task;
 use crate::model::LanguageModel;
+use crate::models::Models;
 
 mod calls;
 mod deriver;
@@ -37,6 +39,19 @@ pub struct ModelReasoner {
     pub dreamer: Arc<dyn LanguageModel>,
     /// Makes the vectors that a dream searches by: the embedder of the conclusions.
     pub embedder: Arc<dyn Embedder>,
+}
+
+impl ModelReasoner {
+    /// With the models that a deployment has for each task; none where it has no language model. `embedder` makes the
+    /// vectors of its conclusions.
+    pub fn new(models: &Models, embedder: Arc<dyn Embedder>) -> Option<Self> {
+        Some(Self {
+            deriver: models.language(Task::Deriver)?,
+            summariser: models.language(Task::Summary)?,
+            dreamer: models.language(Task::Dream)?,
+            embedder,
+        })
+    }
 }
 
 #[async_trait]
