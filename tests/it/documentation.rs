@@ -4,7 +4,7 @@ use std::path::Path;
 
 use reverie_core::config::VARIABLES;
 
-fn read(path: &str) -> String {
+pub(crate) fn read(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }

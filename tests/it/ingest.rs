@@ -12,6 +12,7 @@ mod failing;
 mod gate;
 mod idempotency;
 mod observed;
+mod summaries;
 
 const MESSAGES: &str = "/v3/workspaces/w/sessions/s/messages";
 

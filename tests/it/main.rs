@@ -8,8 +8,8 @@
 
 mod agents;
 mod bounds;
-mod calls;
 mod checklist;
+mod costs;
 mod crash;
 mod documentation;
 mod embedded;
@@ -19,6 +19,7 @@ mod http;
 mod ingest;
 mod models;
 mod queue_contract;
+mod reconciler;
 mod reports;
 mod rig;
 mod sdk;

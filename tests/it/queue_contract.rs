@@ -1,161 +1,257 @@
-//! One contract for queues and schedules, whoever keeps them: the cases are written against [`Driver`], and every
-//! adapter runs the very same ones.
+//! The local queues under the contract, and what only they promise.
 
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use reverie_core::ports::{Letter, Queues, Schedule, Schedules};
+use reverie_core::ports::{Clock, QueueName, Queues, Schedules};
 use reverie_core::time::Time;
+use reverie_local::queue::{Counts, LocalQueues, QueueError};
 
-mod cases;
-mod local;
+use reverie_tests::contract::queue::{Driver, MINUTE, QUEUE, Received, Stale, cases, letter, schedule};
 
-/// What a case needs of an adapter beyond the two ports: the consuming side, which in AWS belongs to Lambda, and time.
-///
-/// Every driver starts with an empty dream queue whose messages die after five receives.
-#[async_trait]
-pub(crate) trait Driver: Send + Sync {
-    /// The sending side of the adapter.
-    fn queues(&self) -> Arc<dyn Queues>;
+/// A clock that stands until it is moved.
+struct Hand(Mutex<Time>);
 
-    /// The scheduling side of the adapter.
-    fn schedules(&self) -> Arc<dyn Schedules>;
+impl Hand {
+    fn new() -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Time::from_seconds(1_800_000_000))))
+    }
 
-    /// Now, by the adapter's clock.
-    fn now(&self) -> Time;
-
-    /// Receives one message of the dream queue; whole seconds of visibility.
-    async fn receive(&self, visibility: Duration) -> Option<Received>;
-
-    /// Deletes a received message.
-    async fn delete(&self, receipt: &str) -> Result<(), Stale>;
-
-    /// Sets when a received message is visible again; whole seconds.
-    async fn change_visibility(&self, receipt: &str, visibility: Duration) -> Result<(), Stale>;
-
-    /// The bodies of the dead letters.
-    async fn dead(&self) -> Vec<String>;
-
-    /// Lets time pass. Schedules fire within it, if their time comes.
-    async fn pass(&self, time: Duration);
-
-    /// Lets time pass until a schedule of that time must have fired.
-    async fn pass_fire(&self, at: Time);
-
-    /// Ends the adapter without a goodbye, as `kill -9` would, and starts it again on what it had stored.
-    async fn kill_and_restart(&self);
+    fn to(&self, time: Time) {
+        let mut now = self.0.lock().unwrap();
+        *now = time.max(*now);
+    }
 }
 
-/// A message as it was received.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Received {
-    pub(crate) receipt: String,
-    pub(crate) group: String,
-    pub(crate) body: String,
-    pub(crate) receive_count: u32,
+impl Clock for Hand {
+    fn now(&self) -> Time {
+        *self.0.lock().unwrap()
+    }
 }
 
-/// The receipt was refused.
-#[derive(Debug)]
-pub(crate) struct Stale;
+struct LocalDriver {
+    clock: Arc<Hand>,
+    queues: Mutex<LocalQueues>,
+    /// Every life has a folder of its own, as its predecessor left it.
+    lives: Mutex<Vec<tempfile::TempDir>>,
+}
 
-/// Short for the cases.
-impl dyn Driver + '_ {
-    pub(crate) async fn send(&self, group: &str, deduplication: &str, body: &str) {
-        self.queues()
-            .send(QUEUE, letter(group, deduplication, body))
-            .await
-            .unwrap();
-    }
-
-    pub(crate) async fn schedule(&self, name: &str, at: Time, body: &str) {
-        self.schedules().create(schedule(name, at, body)).await.unwrap();
-    }
-
-    /// Receives a message and its body.
-    pub(crate) async fn take(&self) -> Option<String> {
-        self.receive(MINUTE).await.map(|received| received.body)
-    }
-
-    /// Receives and deletes until nothing is left; the bodies.
-    pub(crate) async fn drain(&self) -> Vec<String> {
-        let mut bodies = Vec::new();
-        while let Some(received) = self.receive(MINUTE).await {
-            self.delete(&received.receipt).await.unwrap();
-            bodies.push(received.body);
+impl LocalDriver {
+    fn new() -> Self {
+        let (clock, dir) = (Hand::new(), tempfile::tempdir().unwrap());
+        Self {
+            queues: Mutex::new(LocalQueues::open(dir.path(), clock.clone()).unwrap()),
+            lives: Mutex::new(vec![dir]),
+            clock,
         }
-        bodies
+    }
+
+    fn local(&self) -> LocalQueues {
+        self.queues.lock().unwrap().clone()
     }
 }
 
-pub(crate) const QUEUE: reverie_core::ports::QueueName = reverie_core::ports::QueueName::Dreams;
-pub(crate) const MINUTE: Duration = Duration::from_mins(1);
-
-pub(crate) fn letter(group: &str, deduplication: &str, body: &str) -> Letter {
-    Letter {
-        group: group.to_owned(),
-        deduplication: deduplication.to_owned(),
-        body: body.to_owned(),
+fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
     }
 }
 
-pub(crate) fn schedule(name: &str, at: Time, body: &str) -> Schedule {
-    Schedule {
-        name: name.to_owned(),
-        at,
-        queue: QUEUE,
-        group: "scheduled".to_owned(),
-        body: body.to_owned(),
+fn stale(outcome: Result<(), QueueError>) -> Result<(), Stale> {
+    match outcome {
+        Err(QueueError::Stale(_)) => Err(Stale),
+        other => {
+            other.unwrap();
+            Ok(())
+        }
     }
 }
 
-/// Makes one test of every case, run by a driver.
-macro_rules! contract {
-    ($driver:expr; $($case:ident),+ $(,)?) => {
+#[async_trait]
+impl Driver for LocalDriver {
+    fn queues(&self) -> Arc<dyn Queues> {
+        Arc::new(self.local())
+    }
+
+    fn schedules(&self) -> Arc<dyn Schedules> {
+        Arc::new(self.local())
+    }
+
+    fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    async fn receive(&self, visibility: Duration) -> Option<Received> {
+        let delivery = self.local().receive(QUEUE, visibility).await.unwrap()?;
+        Some(Received {
+            receipt: delivery.receipt,
+            group: delivery.group,
+            body: delivery.body,
+            receive_count: delivery.receive_count,
+        })
+    }
+
+    async fn delete(&self, receipt: &str) -> Result<(), Stale> {
+        stale(self.local().delete(QUEUE, receipt).await)
+    }
+
+    async fn change_visibility(&self, receipt: &str, visibility: Duration) -> Result<(), Stale> {
+        stale(self.local().change_visibility(QUEUE, receipt, visibility).await)
+    }
+
+    async fn dead(&self) -> Vec<String> {
+        let letters = self.local().dead_letters(QUEUE).await.unwrap();
+        letters.into_iter().map(|letter| letter.body).collect()
+    }
+
+    async fn pass(&self, time: Duration) {
+        self.clock.to(self.clock.now() + time);
+        self.local().tick().await.unwrap();
+    }
+
+    async fn pass_fire(&self, at: Time) {
+        self.clock.to(at);
+        self.local().tick().await.unwrap();
+    }
+
+    async fn kill_and_restart(&self) {
+        let next = tempfile::tempdir().unwrap();
+        // What a killed process leaves is what lies on the disk while it still runs.
+        copy(self.lives.lock().unwrap().last().unwrap().path(), next.path());
+        *self.queues.lock().unwrap() = LocalQueues::open(next.path(), self.clock.clone()).unwrap();
+        self.lives.lock().unwrap().push(next);
+    }
+}
+
+/// Makes one test of every case.
+macro_rules! tests {
+    ($($case:ident),+ $(,)?) => {
         $(
             #[tokio::test]
             async fn $case() {
-                let driver = $driver;
-                crate::queue_contract::cases::$case(&driver as &dyn crate::queue_contract::Driver).await;
+                cases::$case(&LocalDriver::new()).await;
             }
         )+
     };
 }
 
-/// The list of cases, once for all adapters.
-macro_rules! every_case {
-    ($driver:expr) => {
-        crate::queue_contract::contract! {
-            $driver;
-            an_empty_queue_gives_nothing,
-            a_group_is_received_in_order_and_one_at_a_time,
-            groups_do_not_wait_for_each_other,
-            a_deduplication_id_is_taken_for_five_minutes_and_then_free,
-            a_deduplication_id_stays_taken_after_the_message_was_deleted,
-            a_refused_duplicate_does_not_prolong_the_five_minutes,
-            the_first_of_two_bodies_with_one_id_is_the_one_received,
-            another_state_of_the_same_entity_is_another_message,
-            a_message_comes_back_when_its_visibility_runs_out_during_work,
-            a_stale_receipt_neither_deletes_nor_prolongs,
-            a_heartbeat_keeps_a_message_and_its_group_locked,
-            a_back_off_hides_a_message_and_holds_its_group,
-            a_message_received_five_times_in_vain_goes_to_the_dead_letters,
-            a_dead_letter_no_longer_holds_its_group,
-            a_schedule_fires_once_at_its_time_and_not_before,
-            a_schedule_created_twice_fires_once_and_keeps_its_first_time,
-            a_deleted_schedule_does_not_fire,
-            deleting_a_schedule_that_is_gone_is_success,
-            replacing_a_schedule_fires_the_new_one_only,
-            a_late_fire_still_comes,
-            a_fire_is_deduplicated_by_its_body_also_after_delete,
-            a_fire_and_a_letter_with_its_digest_are_one_message,
-            a_fired_name_can_be_used_again,
-            everything_accepted_survives_a_kill,
-            what_the_wire_would_refuse_is_refused,
-        }
-    };
+reverie_tests::queue_cases!(tests);
+
+#[tokio::test]
+async fn a_late_fire_still_comes() {
+    let driver = LocalDriver::new();
+    let at = driver.now() + 2 * MINUTE;
+    driver.local().create(schedule("rep-1", at, "late")).await.unwrap();
+    driver.pass_fire(at + 10 * MINUTE).await;
+    let driver: &dyn Driver = &driver;
+    assert_eq!(driver.drain().await, ["late"]);
 }
 
-pub(crate) use contract;
-pub(crate) use every_case;
+#[tokio::test]
+async fn a_restart_frees_what_the_dead_predecessor_had_received() {
+    let driver = LocalDriver::new();
+    let queues = driver.local();
+    queues.send(QUEUE, letter("g", "d", "work")).await.unwrap();
+    let first = queues.receive(QUEUE, MINUTE).await.unwrap().unwrap();
+    driver.kill_and_restart().await;
+    let queues = driver.local();
+    assert_eq!(queues.receive(QUEUE, MINUTE).await.unwrap(), None);
+    assert_eq!(queues.release_in_flight().await.unwrap(), 1);
+    let second = queues.receive(QUEUE, MINUTE).await.unwrap().unwrap();
+    assert_eq!((second.id, second.receive_count), (first.id, 2));
+    let late = queues.delete(QUEUE, &first.receipt).await;
+    assert!(matches!(late, Err(QueueError::Stale(_))));
+}
+
+#[tokio::test]
+async fn the_two_queues_are_apart() {
+    let queues = LocalDriver::new().local();
+    queues
+        .send(QueueName::Ingest, letter("g", "d", "ingest"))
+        .await
+        .unwrap();
+    queues.send(QueueName::Dreams, letter("g", "d", "dream")).await.unwrap();
+    let ingest = queues.receive(QueueName::Ingest, MINUTE).await.unwrap().unwrap();
+    let dream = queues.receive(QueueName::Dreams, MINUTE).await.unwrap().unwrap();
+    assert_eq!((ingest.body.as_str(), dream.body.as_str()), ("ingest", "dream"));
+    assert!(queues.delete(QueueName::Dreams, &ingest.receipt).await.is_err());
+}
+
+#[tokio::test]
+async fn counts_say_what_lies_where() {
+    let driver = LocalDriver::new();
+    let queues = driver.local();
+    for n in 0..3 {
+        queues.send(QUEUE, letter("g", &n.to_string(), "work")).await.unwrap();
+    }
+    queues
+        .create(schedule("later", driver.now() + MINUTE, "body"))
+        .await
+        .unwrap();
+    queues.receive(QUEUE, MINUTE).await.unwrap();
+    let expected = Counts {
+        waiting: 2,
+        in_flight: 1,
+        dead: 0,
+        scheduled: 1,
+    };
+    assert_eq!(queues.counts(QUEUE).await.unwrap(), expected);
+}
+
+#[tokio::test]
+async fn a_letter_and_a_fire_wake_the_waiting_worker() {
+    let driver = LocalDriver::new();
+    let queues = driver.local();
+    let woken = || tokio::time::timeout(Duration::from_secs(5), queues.news(QUEUE).notified());
+    queues.send(QUEUE, letter("g", "d", "work")).await.unwrap();
+    woken().await.unwrap();
+    queues
+        .create(schedule("soon", driver.now() + MINUTE, "fired"))
+        .await
+        .unwrap();
+    driver.pass_fire(driver.now() + MINUTE).await;
+    woken().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_fire_that_a_kill_interrupts_is_neither_lost_nor_doubled() {
+    let driver = LocalDriver::new();
+    let at = driver.now() + MINUTE;
+    driver.local().create(schedule("rep-1", at, "fired")).await.unwrap();
+    driver.clock.to(at);
+    driver.kill_and_restart().await;
+    assert_eq!(driver.local().tick().await.unwrap(), 1);
+    driver.kill_and_restart().await;
+    assert_eq!(driver.local().tick().await.unwrap(), 0);
+    let driver: &dyn Driver = &driver;
+    assert_eq!(driver.drain().await, ["fired"]);
+}
+
+#[tokio::test]
+async fn dead_letters_go_after_fourteen_days() {
+    let driver = LocalDriver::new();
+    let queues = driver.local();
+    queues.send(QUEUE, letter("g", "d", "poison")).await.unwrap();
+    for _ in 0..5 {
+        let delivery = queues.receive(QUEUE, MINUTE).await.unwrap().unwrap();
+        queues
+            .change_visibility(QUEUE, &delivery.receipt, Duration::ZERO)
+            .await
+            .unwrap();
+    }
+    assert_eq!(queues.receive(QUEUE, MINUTE).await.unwrap(), None);
+    driver.pass(Duration::from_hours(13 * 24)).await;
+    assert_eq!(driver.dead().await.len(), 1);
+    driver.pass(Duration::from_hours(24)).await;
+    assert!(driver.dead().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_visibility_past_twelve_hours_is_refused() {
+    let queues = LocalDriver::new().local();
+    let refused = queues.receive(QUEUE, Duration::from_secs(12 * 3600 + 1)).await;
+    assert!(matches!(refused, Err(QueueError::Refused { .. })));
+}

@@ -24,11 +24,13 @@ use serde_json::Value;
 use tower::ServiceExt as _;
 
 pub(crate) mod faults;
+pub(crate) mod meter;
 pub(crate) mod model_server;
 pub(crate) mod reasoner;
 pub(crate) mod steps;
 
 pub(crate) use faults::{Fault, Faults};
+pub(crate) use meter::{Cost, Meter};
 pub(crate) use reasoner::Scripted;
 
 /// 2026-01-01T00:00:00Z.
@@ -73,6 +75,7 @@ pub(crate) struct Rig {
     pub(crate) queues: Arc<LocalQueues>,
     pub(crate) engine: Arc<Engine>,
     pub(crate) app: Router,
+    meter: Meter,
     storage: Storage,
     ids: Arc<TestIds>,
     reasoner: Arc<dyn Reasoner>,
@@ -134,7 +137,9 @@ impl Rig {
         config: Config,
         faults: Faults,
     ) -> Self {
-        let table = Arc::new(Table::new(client(faults.wrap(storage.connector())), "reverie"));
+        let meter = Meter::default();
+        let connector = faults.wrap(meter.wrap(storage.connector()));
+        let table = Arc::new(Table::new(client(connector), "reverie"));
         let ports = Arc::new(faults::FaultyPorts::new(Arc::clone(&queues), faults.clone()));
         let engine = Arc::new(Engine::new(EngineParts {
             table: Arc::clone(&table),
@@ -159,6 +164,7 @@ impl Rig {
             queues,
             engine,
             app,
+            meter,
             storage,
             ids,
             reasoner,
@@ -255,6 +261,16 @@ impl Rig {
         }
     }
 
+    /// What it costs to do something.
+    pub(crate) async fn cost(&self, what: impl Future<Output = ()>) -> Cost {
+        let before = self.faults.calls().len();
+        self.meter.start();
+        what.await;
+        let (read, write) = self.meter.stop();
+        let calls = self.faults.calls().split_off(before);
+        Cost { calls, read, write }
+    }
+
     /// Calls the API; the body of the answer is `Null` when it is empty.
     pub(crate) async fn call(&self, method: &str, path: &str, body: Option<Value>) -> (StatusCode, Value) {
         let request = Request::builder()
@@ -329,6 +345,13 @@ impl Rig {
     /// [`Rig::fingerprint`].
     pub(crate) async fn items(&self) -> Vec<Value> {
         faults::scan(&self.storage).await
+    }
+
+    /// Puts an item of nothing but these attributes into the table: what no version of ours can read.
+    pub(crate) async fn spoil(&self, attributes: &[(&str, &str)]) {
+        let text = |text: &str| aws_sdk_dynamodb::types::AttributeValue::S(text.to_owned());
+        let item = attributes.iter().map(|(name, value)| ((*name).to_owned(), text(value)));
+        faults::put(&self.storage, item.collect()).await;
     }
 
     /// Everything that the table holds, in the clear: what is stored compressed is opened.

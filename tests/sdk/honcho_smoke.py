@@ -218,6 +218,48 @@ def sessions(server):
     assert "Maximum allowed is 10" in refused(BadRequestError, lambda: honcho.session("u", peers=too_many))
 
 
+def summaries(server):
+    honcho = server.honcho("summaries")
+    session = honcho.session("s")
+    session.set_configuration(
+        SessionConfiguration(
+            summary=SummaryConfiguration(
+                messages_per_short_summary=10, messages_per_long_summary=20, custom_instructions="Be brief."
+            )
+        )
+    )
+    none = session.summaries()
+    assert none.id == "s" and none.short_summary is None and none.long_summary is None
+    maya = honcho.peer("maya")
+    sent = session.add_messages([maya.message(f"I have {number} cats.") for number in range(25)])
+    settle(honcho)
+
+    def made():
+        found = session.summaries()
+        return found if found.short_summary and found.long_summary else None
+
+    found = wait_until("the summaries", made)
+    for summary, kind in [(found.short_summary, "short"), (found.long_summary, "long")]:
+        assert summary.summary_type == kind and summary.message_id == sent[19].id, summary
+        assert "maya: I have 7 cats." in summary.content and summary.token_count > 0, summary
+    whole = session.context(peer_target="maya")
+    assert [message.content for message in whole.messages] == [message.content for message in sent]
+    assert whole.summary and "maya has 7 cats." in whole.peer_representation, whole
+    assert len(whole) > 0 and whole.to_openai(assistant="maya") and whole.to_anthropic(assistant="maya")
+    bounded = session.context(summary=False, tokens=30)
+    assert bounded.summary is None and bounded.peer_representation is None
+    shown = [message.content for message in bounded.messages]
+    assert 0 < len(shown) < 25 and shown == [message.content for message in sent[-len(shown) :]]
+    inside = session.context(
+        tokens=2000, peer_target="maya", peer_perspective="maya", limit_to_session=True, search_query="cats"
+    )
+    assert "cats" in inside.peer_representation and inside.peer_card is None
+    too_long = WorkspaceConfiguration(custom_instructions="word " * 2001)
+    refused(UnprocessableEntityError, lambda: honcho.set_configuration(too_long))
+    uneven = SessionConfiguration(summary=SummaryConfiguration(messages_per_short_summary=70))
+    assert "must be less" in refused(UnprocessableEntityError, lambda: session.set_configuration(uneven))
+
+
 def messages(server):
     honcho = server.honcho("messages")
     maya, helper = honcho.peer("maya"), honcho.peer("helper")
@@ -446,7 +488,7 @@ def main(program):
         try:
             server = Server(program, folder / "surface", DREAM_DOCUMENT_THRESHOLD="5")
             try:
-                for check in [workspaces, peers, sessions, messages, conclusions, dreams, asynchronously]:
+                for check in [workspaces, peers, sessions, summaries, messages, conclusions, dreams, asynchronously]:
                     started = time.monotonic()
                     check(server)
                     print(f"{check.__name__}: {time.monotonic() - started:.1f} s", flush=True)

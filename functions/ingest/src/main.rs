@@ -5,17 +5,9 @@ use std::time::Duration;
 
 use aws_lambda_events::event::sqs::SqsBatchResponse;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
-use reverie_aws::client::Clients;
-use reverie_aws::delivery::{Deliveries, Failure};
-use reverie_aws::deployment::Deployment;
-use reverie_aws::log;
-use reverie_aws::queues::SqsQueues;
-use reverie_aws::schedules::{EventBridgeSchedules, ScheduleNames};
-use reverie_aws::system::{SystemClock, SystemIds};
-use reverie_aws::table::Table;
-use reverie_core::config::Config;
-use reverie_core::offline::{NgramEmbedder, Offline};
-use reverie_engine::{Engine, EngineParts};
+use reverie_aws::delivery::Failure;
+use reverie_core::ports::QueueName;
+use reverie_engine::lambda::{Function, Timers};
 
 use crate::event::Event;
 
@@ -26,41 +18,16 @@ const RESERVE: Duration = Duration::from_mins(1);
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
-    let environment = |name: &str| std::env::var(name).ok();
-    log::start(environment("RUST_LOG").as_deref());
-    let config = Config::read(environment)?;
-    let deployment = Deployment::read(environment)?;
-    let schedules = ScheduleNames::read(environment)?;
-
-    let clients = Clients::from_environment().await;
-    let deliveries = Deliveries::new(clients.sqs(), &deployment.queues.ingest).with_reserve(RESERVE);
-    let engine = Arc::new(Engine::new(EngineParts {
-        table: Arc::new(Table::new(clients.dynamodb(), deployment.table)),
-        queues: Arc::new(SqsQueues::new(clients.sqs(), deployment.queues)),
-        schedules: Arc::new(EventBridgeSchedules::new(
-            clients.scheduler(),
-            Arc::new(SystemClock),
-            schedules,
-        )),
-        reasoner: Arc::new(Offline),
-        embedder: Arc::new(NgramEmbedder),
-        clock: Arc::new(SystemClock),
-        ids: Arc::new(SystemIds),
-        config,
-    }));
+    let function = Function::start(Timers::Own).await?;
+    let deliveries = function.deliveries(QueueName::Ingest).with_reserve(RESERVE);
     let handle = |event: LambdaEvent<Event>| {
-        let (engine, deliveries) = (Arc::clone(&engine), deliveries.clone());
+        let (engine, deliveries) = (Arc::clone(&function.engine), deliveries.clone());
         async move {
             match event.payload {
                 Event::Batch(batch) => {
                     let ingest = move |body: String| {
                         let engine = Arc::clone(&engine);
-                        async move {
-                            engine
-                                .handle_ingest(&body)
-                                .await
-                                .map_err(|e| Failure::new(e.retry_after(), e))
-                        }
+                        async move { engine.handle_ingest(&body).await.map_err(Failure::from) }
                     };
                     Ok(deliveries.handle(batch, event.context.deadline(), ingest).await)
                 }

@@ -11,11 +11,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use reverie_core::ports::{Clock, Letter, PortError, QueueName, Queues, Schedule, Schedules};
+use reverie_core::ports::{Clock, Letter, PortError, QueueName, Queues, Refused, Schedule, Schedules};
 use reverie_core::time::Time;
 use tokio::sync::Notify;
 
-mod limits;
 mod store;
 
 use store::Store;
@@ -40,13 +39,8 @@ pub enum QueueError {
     #[error("the receipt {0} is stale")]
     Stale(String),
     /// SQS or EventBridge Scheduler would refuse this.
-    #[error("{what} is not allowed: {why}")]
-    Refused {
-        /// Which part.
-        what: &'static str,
-        /// What is wrong with it.
-        why: &'static str,
-    },
+    #[error(transparent)]
+    Refused(#[from] Refused),
     /// The file could not be read or written.
     #[error("the queue's file failed")]
     File(#[from] rusqlite::Error),
@@ -166,7 +160,7 @@ impl LocalQueues {
     ///
     /// A message that was received too often is moved to the dead letters on the way.
     pub async fn receive(&self, queue: QueueName, visibility: Duration) -> Result<Option<Delivery>, QueueError> {
-        let visibility = limits::visibility(visibility)?;
+        let visibility = allowed(visibility)?;
         self.call(move |store, now| store.receive(queue, now, now + visibility))
             .await
     }
@@ -186,7 +180,7 @@ impl LocalQueues {
         receipt: &str,
         visibility: Duration,
     ) -> Result<(), QueueError> {
-        let visibility = limits::visibility(visibility)?;
+        let visibility = allowed(visibility)?;
         self.call(|store, now| store.change_visibility(queue, receipt, now, now + visibility))
             .await?;
         if visibility.is_zero() {
@@ -228,16 +222,26 @@ impl LocalQueues {
     }
 
     async fn accept(&self, queue: QueueName, letter: Letter) -> Result<(), QueueError> {
-        limits::letter(&letter)?;
+        letter.check()?;
         self.call(move |store, now| store.send(queue, &letter, now)).await?;
         self.news(queue).notify_one();
         Ok(())
     }
 
     async fn plan(&self, schedule: Schedule) -> Result<(), QueueError> {
-        limits::schedule(&schedule)?;
+        schedule.check()?;
         self.call(move |store, _| store.create_schedule(&schedule)).await
     }
+}
+
+fn allowed(visibility: Duration) -> Result<Duration, Refused> {
+    if visibility > MAX_VISIBILITY {
+        return Err(Refused {
+            what: "a visibility timeout",
+            allowed: "at most 12 hours",
+        });
+    }
+    Ok(visibility)
 }
 
 fn port(what: &'static str) -> impl Fn(QueueError) -> PortError {

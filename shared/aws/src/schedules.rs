@@ -15,7 +15,7 @@ use aws_sdk_scheduler::types::{
 use reverie_core::ports::{Clock, PortError, QueueName, Schedule, Schedules};
 use reverie_core::time::Time;
 
-use crate::queues::{acceptable, failed};
+use crate::queues::failed;
 
 /// Schedules are made at least this long ahead, so that none is in the past by the time it is stored.
 const AHEAD: Duration = Duration::from_mins(1);
@@ -71,11 +71,7 @@ impl EventBridgeSchedules {
             .arn(&self.names.dreams_arn)
             .role_arn(&self.names.role_arn)
             .input(&schedule.body)
-            .sqs_parameters(
-                SqsParameters::builder()
-                    .message_group_id(acceptable(&schedule.group))
-                    .build(),
-            )
+            .sqs_parameters(SqsParameters::builder().message_group_id(&schedule.group).build())
             .dead_letter_config(DeadLetterConfig::builder().arn(&self.names.dead_letters_arn).build())
             .build()
     }
@@ -85,6 +81,7 @@ impl EventBridgeSchedules {
 impl Schedules for EventBridgeSchedules {
     async fn create(&self, schedule: Schedule) -> Result<(), PortError> {
         const WHAT: &str = "creating a schedule";
+        schedule.check().map_err(failed(WHAT))?;
         if schedule.queue != QueueName::Dreams {
             return Err(failed(WHAT)(Unsupported::Queue));
         }

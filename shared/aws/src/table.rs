@@ -9,8 +9,8 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, ConditionCheck, Delete, DeleteRequest, KeysAndAttributes, Put, TransactWriteItem, Update,
-    WriteRequest,
+    AttributeValue, ConditionCheck, Delete, DeleteRequest, KeysAndAttributes, Put, ReturnValue, TransactWriteItem,
+    Update, WriteRequest,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -238,6 +238,7 @@ pub(crate) struct Query {
     range: Range,
     reverse: bool,
     limit: Option<usize>,
+    after: Option<Key>,
     keys_only: bool,
     consistent: bool,
 }
@@ -260,6 +261,7 @@ impl Query {
             range: Range::All,
             reverse: false,
             limit: None,
+            after: None,
             keys_only: false,
             consistent: true,
         }
@@ -297,6 +299,12 @@ impl Query {
     /// Only the items' keys.
     pub(crate) fn keys_only(mut self) -> Self {
         self.keys_only = true;
+        self
+    }
+
+    /// Only what follows this item of the table, in the direction of reading.
+    pub(crate) fn after(mut self, after: Option<Key>) -> Self {
+        self.after = after;
         self
     }
 
@@ -405,7 +413,7 @@ impl Table {
     /// The items of a query, page by page until the limit or the end.
     pub(crate) async fn query(&self, query: Query) -> Result<Vec<Item>> {
         let mut items = Vec::new();
-        let mut start = None;
+        let mut start = query.after.as_ref().map(Key::item);
         let mut backoff = Backoff::default();
         loop {
             let (hash, range) = match query.index {
@@ -460,6 +468,36 @@ impl Table {
                 }
                 Err(error) if kind(&error) == Kind::Throttle && backoff.again() => backoff.wait().await,
                 Err(error) => return Err(failure("query", error)),
+            }
+        }
+    }
+
+    /// Updates one item and gives it as it is then; `None` when the condition does not hold. For what may be done twice:
+    /// an answer that is lost is an error.
+    pub(crate) async fn update(&self, key: &Key, clauses: &[Clause], when: &Condition) -> Result<Option<Item>> {
+        let mut aliases = Aliases::default();
+        let (update, condition) = (aliases.update(clauses), aliases.condition(when));
+        let mut backoff = Backoff::default();
+        loop {
+            let sent = self
+                .client
+                .update_item()
+                .table_name(&self.name)
+                .set_key(Some(key.item()))
+                .update_expression(&update)
+                .condition_expression(&condition)
+                .set_expression_attribute_names(aliases.names())
+                .set_expression_attribute_values(aliases.values())
+                .return_values(ReturnValue::AllNew)
+                .send()
+                .await;
+            match sent {
+                Ok(output) => return Ok(output.attributes),
+                Err(error) => match kind(&error) {
+                    Kind::Condition => return Ok(None),
+                    Kind::Conflict | Kind::Throttle if backoff.again() => backoff.wait().await,
+                    _ => return Err(failure("update an item", error)),
+                },
             }
         }
     }

@@ -20,6 +20,9 @@ pub enum Level {
 }
 
 impl Level {
+    /// All four.
+    pub const ALL: [Self; 4] = [Self::Explicit, Self::Deductive, Self::Inductive, Self::Contradiction];
+
     /// The wire's word.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -32,9 +35,7 @@ impl Level {
 
     /// Reads the wire's word.
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Explicit, Self::Deductive, Self::Inductive, Self::Contradiction]
-            .into_iter()
-            .find(|level| level.as_str() == text)
+        Self::ALL.into_iter().find(|level| level.as_str() == text)
     }
 
     /// How many distinct sources a conclusion of this level needs (`design.md` section 6).

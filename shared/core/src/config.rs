@@ -63,6 +63,11 @@ pub const VARIABLES: &[Variable] = &[
         meaning: "Tokens, read and written, cached or not, after which a dream asks its model nothing more; 0 for no bound.",
     },
     Variable {
+        name: "DREAM_SLICE_SECONDS",
+        default: "300",
+        meaning: "Longest time that one delivery works on a dream before another one goes on with it, in seconds; fractions allowed. Well below the executor's timeout.",
+    },
+    Variable {
         name: "DERIVER_ENABLED",
         default: "true",
         meaning: "Whether messages are reasoned over, unless a workspace, session or message says otherwise.",
@@ -153,6 +158,8 @@ pub struct Config {
     pub shrink: f64,
     /// `DREAM_MAX_TOKENS_PER_RUN`, in tokens; zero is no bound.
     pub max_tokens_per_run: u64,
+    /// `DREAM_SLICE_SECONDS`.
+    pub slice: Duration,
     /// `REVERIE_RECONCILER_SECONDS`.
     pub reconcile_every: Duration,
 }
@@ -183,6 +190,7 @@ impl Default for Config {
             retention: Duration::from_hours(30 * 24),
             shrink: 0.5,
             max_tokens_per_run: 2_000_000,
+            slice: Duration::from_mins(5),
             reconcile_every: Duration::from_mins(5),
         }
     }
@@ -253,6 +261,7 @@ impl Config {
                 "a whole number from 0",
                 default.max_tokens_per_run,
             )?,
+            slice: reader.duration("DREAM_SLICE_SECONDS", 1.0, default.slice)?,
             reconcile_every: reader
                 .duration("REVERIE_RECONCILER_SECONDS", 1.0, default.reconcile_every)?
                 .max(Duration::from_millis(100)),

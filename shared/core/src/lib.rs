@@ -5,6 +5,7 @@
 pub mod conclusion;
 pub mod config;
 pub mod dreaming;
+pub mod filter;
 pub mod id;
 pub mod message;
 pub mod offline;

@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Time;
 
+mod limits;
+
+pub use limits::Refused;
+
 /// Tells the time; tests set it.
 pub trait Clock: Send + Sync {
     /// Now.
@@ -37,7 +41,7 @@ impl QueueName {
 pub struct Letter {
     /// Messages of one group are handled in order, one at a time.
     pub group: String,
-    /// Names the state that caused the message: equal ids within five minutes are one message.
+    /// Names the state that caused the message: equal ids of a group within five minutes are one message.
     pub deduplication: String,
     /// Canonical JSON.
     pub body: String,

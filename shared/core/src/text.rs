@@ -1,5 +1,6 @@
 //! Text: the normal form under which two conclusions are the same, cleaning at the edge, and sizes in tokens.
 
+use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization as _;
 
 /// The normal form of exact duplicates: NFKC, case-folded, runs of white space as one space, trimmed
@@ -12,6 +13,21 @@ pub fn normalise(text: &str) -> String {
 /// Removes NUL characters, which Honcho strips too; all other text is kept as it is.
 pub fn without_nul(text: &str) -> String {
     text.replace('\0', "")
+}
+
+/// The same for all keys and texts of users' JSON.
+pub fn map_without_nul(map: &Map<String, Value>) -> Map<String, Value> {
+    fn clean(value: &Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(without_nul(text)),
+            Value::Array(items) => items.iter().map(clean).collect(),
+            Value::Object(map) => Value::Object(map_without_nul(map)),
+            other => other.clone(),
+        }
+    }
+    map.iter()
+        .map(|(key, value)| (without_nul(key), clean(value)))
+        .collect()
 }
 
 /// About how many o200k tokens the text has: an estimate from its letters, never zero for text that is not empty.

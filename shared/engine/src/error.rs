@@ -72,6 +72,8 @@ impl EngineError {
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Later(delay) => Some(*delay),
+            // Waiting makes nobody able to read it, and its group waits as long.
+            Self::Letter(_) => Some(Duration::from_secs(5)),
             _ => None,
         }
     }

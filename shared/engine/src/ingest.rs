@@ -110,10 +110,10 @@ impl Engine {
         let started = self.now();
         let mut noticed: (Seq, BTreeSet<PeerName>) = (Seq(0), BTreeSet::new());
         loop {
-            let Some(mut state) = self.table.session_state(uid).await?.filter(|state| state.alive) else {
+            let (state, cursor) = self.table.progress(uid).await?;
+            let Some(mut state) = state.filter(|state| state.alive) else {
                 return Ok(());
             };
-            let cursor = self.table.cursor(uid).await?;
             let lags = cursor.seq < state.last_seq;
             if !lags && self.summarise(&place, &mut state, cursor.seq, started).await? == Progress::OutOfTime {
                 return self.hand_on(&place, &cursor, &state).await;
@@ -297,8 +297,7 @@ impl Engine {
             retry,
         };
         // Another delivery may have been faster: what is stored is what counts.
-        self.table.store_answer(place.workspace, &session.uid, &answer).await?;
-        Ok(self.table.answer(&session.uid, first, retry).await?)
+        Ok(self.table.store_answer(place.workspace, &session.uid, answer).await?)
     }
 
     /// The messages of the batch whose senders are observed and which are to be reasoned over.
@@ -510,7 +509,7 @@ impl Engine {
 
     /// When the batch's messages arrived: tombstones ask.
     async fn arrivals(&self, session: &SessionUid, answer: &Answer) -> Result<BTreeMap<Seq, Time>> {
-        let messages = self.table.messages(session, answer.first, answer.last).await?;
+        let messages = self.table.posted_messages(session, answer.first, answer.last).await?;
         Ok(messages
             .into_iter()
             .map(|message| (message.seq, message.arrived_at))

@@ -19,6 +19,8 @@ mod dream;
 mod erase;
 mod error;
 mod ingest;
+#[cfg(feature = "lambda")]
+pub mod lambda;
 mod letters;
 mod machine;
 mod post;

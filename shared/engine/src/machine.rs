@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use reverie_aws::table::TableError;
 use reverie_aws::table::activity::Activity;
-use reverie_aws::table::representations::{Representation, RunWrite};
+use reverie_aws::table::representations::{Representation, RunWrite, Surroundings};
 use reverie_aws::table::runs::{LEASE, Progress, Run, Tally};
+use reverie_aws::table::sessions::Session;
 use reverie_aws::table::workspaces::Workspace;
 use reverie_core::conclusion::SessionRef;
-use reverie_core::dreaming::{Effect, Event, State, View, step};
+use reverie_core::dreaming::{Effect, Event, View, step};
 use reverie_core::id::{RepresentationId, RunId};
 use reverie_core::run::{DreamType, Status, Trigger, Usage};
 use reverie_core::settings::{Decided, Levels};
@@ -55,6 +56,15 @@ pub(crate) struct Advanced {
     pub(crate) claimed: Option<Run>,
 }
 
+/// What the machine is shown, and what it was made of.
+#[derive(Debug)]
+pub(crate) struct Sight {
+    /// What the machine has to know besides its state.
+    pub(crate) view: View,
+    /// What was read.
+    pub(crate) around: Surroundings,
+}
+
 /// What came of trying.
 #[derive(Debug)]
 pub(crate) enum Advance {
@@ -69,63 +79,54 @@ pub(crate) enum Advance {
 impl Engine {
     /// What the machine has to know besides its state. `None` when the workspace is gone.
     pub(crate) async fn view(&self, representation: &Representation, event: &Event) -> Result<Option<View>> {
-        let Some(workspace) = self.table.workspace(&representation.workspace).await? else {
-            return Ok(None);
-        };
-        if workspace.uid != representation.workspace_uid {
-            return Ok(None);
-        }
+        Ok(self.sight(representation, event).await?.map(|sight| sight.view))
+    }
+
+    /// The same, with what it was made of.
+    pub(crate) async fn sight(&self, representation: &Representation, event: &Event) -> Result<Option<Sight>> {
         let deciding = match event {
             Event::Concluded { explicit, session } if *explicit > 0 => session.as_ref(),
             _ => representation.state.deciding_session.as_ref(),
         };
-        let mut view = View::of(self.dreaming_enabled(&workspace, deciding).await?);
-        let activity = self.table.activity(&workspace.uid, &representation.observed).await?;
+        let Some(around) = self.table.surroundings(representation, deciding).await? else {
+            return Ok(None);
+        };
+        let mut view = View::of(self.dreaming(&around.workspace, around.session.as_ref()));
         if matches!(event, Event::Look { .. })
-            && let Some(activity) = &activity
+            && let Some(activity) = &around.activity
         {
             view.ingest_lagging = self.lags(activity).await?;
         }
-        view.last_activity = activity.map(|activity| activity.at);
-        for (dream_type, run) in &representation.state.pending {
-            if let Some(session) = self.table.run(run).await?.and_then(|run| run.session) {
-                view.manual_enabled
-                    .insert(*dream_type, self.dreaming_enabled(&workspace, Some(&session)).await?);
+        view.last_activity = around.activity.as_ref().map(|activity| activity.at);
+        for run in &around.pending {
+            if let Some(session) = &run.session {
+                let enabled = self.dreaming_enabled(&around.workspace, session).await?;
+                view.manual_enabled.insert(run.dream_type, enabled);
             }
         }
-        Ok(Some(view))
+        Ok(Some(Sight { view, around }))
     }
 
     /// Whether the session of the activity has messages that ingest has not come to. Batches that back off are no lag.
     pub(crate) async fn lags(&self, activity: &Activity) -> Result<bool> {
-        let cursor = self.table.cursor(&activity.session).await?;
-        let alive = self
-            .table
-            .session_state(&activity.session)
-            .await?
-            .is_some_and(|state| state.alive);
+        let (state, cursor) = self.table.progress(&activity.session).await?;
+        let alive = state.is_some_and(|state| state.alive);
         Ok(alive && cursor.failures == 0 && cursor.seq < activity.seq)
     }
 
     /// Whether dreams are on for a session's settings; a session that is gone has none.
-    pub(crate) async fn dreaming_enabled(
-        &self,
-        workspace: &Workspace,
-        deciding: Option<&SessionRef>,
-    ) -> Result<Decided<bool>> {
-        let session = match deciding {
-            Some(deciding) => self
-                .table
-                .session(&workspace.uid, &deciding.name)
-                .await?
-                .filter(|session| session.uid == deciding.uid && session.is_active),
-            None => None,
-        };
+    async fn dreaming_enabled(&self, workspace: &Workspace, deciding: &SessionRef) -> Result<Decided<bool>> {
+        let session = self.table.session(&workspace.uid, &deciding.name).await?;
+        let session = session.filter(|session| session.uid == deciding.uid && session.is_active);
+        Ok(self.dreaming(workspace, session.as_ref()))
+    }
+
+    fn dreaming(&self, workspace: &Workspace, session: Option<&Session>) -> Decided<bool> {
         let levels = Levels {
-            session: session.as_ref().map(|session| &session.configuration),
+            session: session.map(|session| &session.configuration),
             workspace: &workspace.configuration,
         };
-        Ok(levels.dreaming(self.config.defaults))
+        levels.dreaming(self.config.defaults)
     }
 
     /// Puts an event to a representation's machine and writes what it decides. `runs` change with it, in the same
@@ -142,7 +143,7 @@ impl Engine {
             let Some(representation) = self.table.representation(id).await? else {
                 return Ok(Advance::Gone);
             };
-            let Some(mut view) = self.view(&representation, event).await? else {
+            let Some(Sight { mut view, around }) = self.sight(&representation, event).await? else {
                 return Ok(Advance::Gone);
             };
             // A request's own session decides whether it is allowed.
@@ -152,15 +153,14 @@ impl Engine {
                     session: Some(session),
                     ..
                 }) = write
-                    && let Some(workspace) = self.table.workspace(&representation.workspace).await?
                 {
-                    view.manual_enabled
-                        .insert(*dream_type, self.dreaming_enabled(&workspace, Some(session)).await?);
+                    let enabled = self.dreaming_enabled(&around.workspace, session).await?;
+                    view.manual_enabled.insert(*dream_type, enabled);
                 }
             }
             let now = self.now();
             let (next, effects) = step(&representation.state, &self.timings, &view, event, now);
-            let (writes, claimed) = self.run_writes(&representation, &next, &effects, runs, now).await?;
+            let (writes, claimed) = self.run_writes(&representation, &around.pending, &effects, runs, now);
             if next == representation.state && writes.is_empty() {
                 let representation = Representation {
                     state: next,
@@ -255,14 +255,16 @@ impl Engine {
         Ok(false)
     }
 
-    async fn run_writes(
+    /// How runs change with the machine's state, where `pending` are those that wait; and the one that is claimed.
+    fn run_writes(
         &self,
         representation: &Representation,
-        next: &State,
+        pending: &[Run],
         effects: &[Effect],
         given: &[RunWrite],
         now: Time,
-    ) -> Result<(Vec<RunWrite>, Option<Run>)> {
+    ) -> (Vec<RunWrite>, Option<Run>) {
+        let waiting = |id: &RunId| pending.iter().find(|run| run.id == *id).cloned();
         let accepted = |run: &RunId| {
             effects
                 .iter()
@@ -291,7 +293,8 @@ impl Engine {
                     dream_type,
                     trigger,
                 } => {
-                    let found = self.table.run(run).await?;
+                    // An idle dream's run begins with its claim.
+                    let found = waiting(run);
                     let before = found
                         .clone()
                         .unwrap_or_else(|| fresh_run(representation, run, *dream_type, *trigger, now));
@@ -314,15 +317,14 @@ impl Engine {
                     });
                 }
                 Effect::DropPending { run } => {
-                    if let Some(before) = self.table.run(run).await? {
+                    if let Some(before) = waiting(run) {
                         writes.push(self.ended(&before, Status::Cancelled));
                     }
                 }
                 _ => {}
             }
         }
-        debug_assert!(claimed.is_none() || next.running.is_some());
-        Ok((writes, claimed))
+        (writes, claimed)
     }
 
     /// Carries out what the machine wants done with schedules and queues. What fails is logged; the reconciler repairs.

@@ -9,6 +9,7 @@ use reverie_core::dreaming::{Event, WhyNot, why_not};
 use reverie_core::id::{PeerName, RepresentationId, SessionName};
 use reverie_core::run::Phase;
 
+use crate::machine::Sight;
 use crate::{Engine, Result};
 
 /// Counts of work.
@@ -63,11 +64,11 @@ impl Engine {
         let Some(representation) = self.table.representation(&id).await? else {
             return Ok(None);
         };
-        let Some(mut view) = self.view(&representation, &Event::SettingsChanged).await? else {
+        let Some(Sight { mut view, around }) = self.sight(&representation, &Event::SettingsChanged).await? else {
             return Ok(None);
         };
-        if let Some(activity) = self.table.activity(&workspace.uid, observed).await? {
-            view.ingest_lagging = self.lags(&activity).await?;
+        if let Some(activity) = &around.activity {
+            view.ingest_lagging = self.lags(activity).await?;
         }
         let running_at = match &representation.state.running {
             Some(running) => self.table.run(&running.run).await?.and_then(|run| {

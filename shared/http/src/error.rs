@@ -47,9 +47,15 @@ impl Error {
         Self::not_found(format!("Session {name} not found in workspace {workspace}"))
     }
 
-    /// A filter that is not offered.
-    pub(crate) fn filter(what: &str, key: &str) -> Self {
-        let detail = format!("Cannot filter {what} by '{key}'");
+    /// What is well formed and cannot be meant: a fragment, as a sentence.
+    pub(crate) fn unprocessable(fragment: &str) -> Self {
+        let mut rest = fragment.chars();
+        let detail: String = rest
+            .next()
+            .into_iter()
+            .flat_map(char::to_uppercase)
+            .chain(rest)
+            .collect();
         Self::refused(StatusCode::UNPROCESSABLE_ENTITY, detail)
     }
 

@@ -4,8 +4,8 @@ use reverie_aws::table::sessions::MemberConfig;
 use reverie_aws::table::workspaces::{Given, Metadata};
 use reverie_core::config::Config;
 use reverie_core::settings::{Configuration, Defaults, LEAST_LONG, LEAST_SHORT, Levels, explicit, instructions_fit};
-use reverie_core::text::without_nul;
-use serde_json::{Map, Value};
+use reverie_core::text::map_without_nul;
+use serde_json::Value;
 
 use crate::error::Error;
 use crate::validate::{Node, Problems};
@@ -99,7 +99,7 @@ pub(crate) fn metadata(body: &Node, problems: &mut Problems) -> Option<Metadata>
         node.refuse(problems, &rule);
         return None;
     }
-    Some(cleaned(map))
+    Some(map_without_nul(map))
 }
 
 /// Whether a value has more than `levels` levels of objects and lists.
@@ -112,21 +112,6 @@ fn deeper_than(value: &Value, levels: usize) -> bool {
     levels == 0 || children.any(|child| deeper_than(child, levels - 1))
 }
 
-/// A map without NUL characters in keys and values.
-fn cleaned(map: &Map<String, Value>) -> Map<String, Value> {
-    fn clean(value: &Value) -> Value {
-        match value {
-            Value::String(text) => Value::String(without_nul(text)),
-            Value::Array(items) => items.iter().map(clean).collect(),
-            Value::Object(map) => Value::Object(cleaned(map)),
-            other => other.clone(),
-        }
-    }
-    map.iter()
-        .map(|(key, value)| (without_nul(key), clean(value)))
-        .collect()
-}
-
 /// Reads a configuration of sections: known settings by their kind, nulls left out, everything else as it is.
 fn sections(
     node: &Node,
@@ -134,7 +119,7 @@ fn sections(
     known: &[(&'static str, &[(&'static str, Kind)])],
     instruction_tokens: u32,
 ) -> Option<Configuration> {
-    let mut configuration = explicit(&cleaned(node.object(problems)?));
+    let mut configuration = explicit(&map_without_nul(node.object(problems)?));
     if let Some(text) = node.at("custom_instructions").given()
         && let Some(text) = instructions(&text, problems, instruction_tokens)
     {
@@ -209,7 +194,7 @@ fn instructions(node: &Node, problems: &mut Problems, tokens: u32) -> Option<Str
 }
 
 fn peer(node: &Node, problems: &mut Problems) -> Option<Configuration> {
-    let mut configuration = explicit(&cleaned(node.object(problems)?));
+    let mut configuration = explicit(&map_without_nul(node.object(problems)?));
     if let Some(observe_me) = node.at("observe_me").given()
         && let Some(flag) = observe_me.flag(problems)
     {
@@ -249,7 +234,7 @@ pub(crate) fn shown(configuration: &Configuration) -> Configuration {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Map, json};
 
     use super::*;
 

@@ -7,6 +7,7 @@ use crate::app::App;
 use crate::error::Error;
 
 mod conclusions;
+mod context;
 mod dreams;
 mod health;
 mod messages;
@@ -23,6 +24,7 @@ pub(crate) fn all() -> Router<App> {
         .merge(peers::routes())
         .merge(representation::routes())
         .merge(sessions::routes())
+        .merge(context::routes())
         .merge(messages::routes())
         .merge(conclusions::routes())
         .merge(dreams::routes())

@@ -3,6 +3,7 @@
 use reverie_aws::table::lists::Page;
 use reverie_aws::table::peers::Peer;
 use reverie_aws::table::sessions::{MemberConfig, Session};
+use reverie_aws::table::summaries::StoredSummary;
 use reverie_aws::table::workspaces::Workspace;
 use reverie_core::conclusion::{CardEntry, Conclusion};
 use reverie_core::id::{MessageId, PeerName, SessionName, SessionUid, WorkspaceName};
@@ -138,6 +139,43 @@ impl MessageBody {
             token_count: message.tokens,
         }
     }
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct SummaryBody {
+    content: String,
+    message_id: MessageId,
+    summary_type: &'static str,
+    created_at: At,
+    token_count: u32,
+}
+
+impl SummaryBody {
+    pub(crate) fn of(summary: StoredSummary, session: &SessionUid) -> Self {
+        Self {
+            content: summary.content,
+            message_id: MessageId::of(session, summary.end),
+            summary_type: summary.kind.as_str(),
+            created_at: At(summary.at),
+            token_count: summary.tokens,
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct SummariesBody {
+    pub(crate) id: SessionName,
+    pub(crate) short_summary: Option<SummaryBody>,
+    pub(crate) long_summary: Option<SummaryBody>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct SessionContextBody {
+    pub(crate) id: SessionName,
+    pub(crate) messages: Vec<MessageBody>,
+    pub(crate) summary: Option<SummaryBody>,
+    pub(crate) peer_representation: Option<String>,
+    pub(crate) peer_card: Option<Vec<String>>,
 }
 
 #[derive(Debug, Serialize)]

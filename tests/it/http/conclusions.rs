@@ -185,9 +185,11 @@ async fn what_is_wrong_is_told_at_once_and_in_the_contracts_shape() {
         for filters in [
             json!({"bogus": 1}),
             json!({"level": "loud"}),
-            json!({"id": {"gt": "x"}}),
+            json!({"id": {"gt": 5}}),
             json!({"source_ids": ["x"]}),
-            json!({"AND": []}),
+            json!({"AND": {}}),
+            json!({"OR": [{"times_derived": {"contains": "1"}}]}),
+            json!({"session_id": {"like": "x"}}),
         ] {
             tape.post("/w/conclusions/list", json!({ "filters": filters })).await;
         }

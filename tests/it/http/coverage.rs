@@ -30,6 +30,8 @@ pub(super) const ROUTES: &[(&str, &str)] = &[
     ("DELETE", "/{w}/sessions/{s}/peers"),
     ("GET", "/{w}/sessions/{s}/peers/{p}/config"),
     ("PUT", "/{w}/sessions/{s}/peers/{p}/config"),
+    ("GET", "/{w}/sessions/{s}/summaries"),
+    ("GET", "/{w}/sessions/{s}/context"),
     ("POST", "/{w}/sessions/{s}/messages"),
     ("POST", "/{w}/sessions/{s}/messages/list"),
     ("GET", "/{w}/sessions/{s}/messages/{id}"),

@@ -136,7 +136,7 @@ async fn what_is_wrong_is_told_at_once_and_in_the_contracts_shape() {
             json!({"messages": [{"peer_id": "maya", "content": "x"}]}),
         )
         .await;
-        tape.post("/w/sessions/s/messages/list", json!({"filters": {"peer_id": "maya"}}))
+        tape.post("/w/sessions/s/messages/list", json!({"filters": {"content": "x"}}))
             .await;
         tape.put("/w/sessions/s/messages/x", json!({"metadata": 1})).await;
     })

@@ -91,10 +91,11 @@ async fn what_is_wrong_is_told_at_once_and_in_the_contracts_shape() {
         tape.raw("PUT", "/w/peers/maya", "").await;
         tape.post("/w/peers/list?size=0", json!({"kind": "ghost"})).await;
         tape.post("/w/peers", json!({"id": "maya"})).await;
-        tape.post("/w/peers/list", json!({"filters": {"metadata": {}}})).await;
+        tape.post("/w/peers/list", json!({"filters": {"peer_id": "maya"}}))
+            .await;
         tape.post("/w/peers/maya/sessions?page=-1", json!({"filters": "all"}))
             .await;
-        tape.post("/w/peers/maya/sessions", json!({"filters": {"is_active": true}}))
+        tape.post("/w/peers/maya/sessions", json!({"filters": {"is_active": 1}}))
             .await;
     })
     .await;

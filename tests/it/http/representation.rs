@@ -15,6 +15,10 @@ async fn what_is_known_of_a_peer_after_a_dream() {
         tape.post("/w/peers/maya/representation", search).await;
         // Inside a session only what was said there is recalled.
         tape.post("/w/peers/maya/representation", json!({"session_id": "s"})).await;
+        for sessions in [json!(["s", "t"]), json!({"in": ["t"]}), json!([])] {
+            tape.post("/w/peers/maya/representation", json!({"filters": {"session_id": sessions}}))
+                .await;
+        }
         tape.get("/w/peers/maya/context").await;
         tape.get("/w/peers/maya/context?max_conclusions=1&include_most_frequent=false&search_query=Intel&search_top_k=1&search_max_distance=1").await;
     })
@@ -50,7 +54,10 @@ async fn what_is_wrong_is_told_at_once_and_in_the_contracts_shape() {
         tape.call("POST", path, None).await;
         tape.post(path, json!({"search_query": 1, "search_top_k": 101, "search_max_distance": -0.5, "include_most_frequent": "often",
             "max_conclusions": 0, "target": [], "session_id": 3, "scope": "a", "filters": 1})).await;
-        tape.post(path, json!({"filters": {"session_id": "s"}})).await;
+        tape.post(path, json!({"filters": {"level": "explicit"}})).await;
+        tape.post(path, json!({"filters": {"session_id": "*"}})).await;
+        tape.post(path, json!({"session_id": "s", "filters": {"session_id": ["t"]}}))
+            .await;
         tape.get("/w/peers/maya/context?search_top_k=x&search_max_distance=2&max_conclusions=101&include_most_frequent=2").await;
     })
     .await;

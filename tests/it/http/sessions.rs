@@ -178,7 +178,7 @@ async fn what_is_wrong_is_told_at_once_and_in_the_contracts_shape() {
             .await;
         tape.get("/w/sessions/s/peers?page=0&size=x").await;
         tape.post("/w/sessions/list?size=1000", json!({"filters": 1})).await;
-        tape.post("/w/sessions/list", json!({"filters": {"is_active": true}}))
+        tape.post("/w/sessions/list", json!({"filters": {"is_active": "true"}}))
             .await;
     })
     .await;

@@ -121,3 +121,164 @@ async fn what_becomes_a_conclusion_of_whom_follows_the_documented_rule_in_every_
     }
     assert_eq!(cases, 2 * 3_usize.pow(6));
 }
+
+/// Members of one session, one per combination of settings, all of whom speak.
+fn everybody() -> Vec<(String, [Option<bool>; 3])> {
+    let mut members = Vec::new();
+    for member in EITHER {
+        for peer in EITHER {
+            for others in EITHER {
+                let called = [member, peer, others].map(name).join("-");
+                members.push((called, [member, peer, others]));
+            }
+        }
+    }
+    members
+}
+
+fn settings(observe_me: Option<bool>, observe_others: Option<bool>) -> Value {
+    let mut settings = watched(observe_me);
+    if let Some(others) = observe_others {
+        settings["observe_others"] = json!(others);
+    }
+    settings
+}
+
+async fn quiet() -> Rig {
+    Rig::with(config(), Arc::new(Scripted::idle()), Faults::none()).await
+}
+
+async fn say(rig: &Rig, peer: &str, text: &str) {
+    let body = json!({"messages": [{"peer_id": peer, "content": text}]});
+    rig.post("/v3/workspaces/w/sessions/s/messages", body).await;
+    assert_eq!(rig.settle().await, 0);
+}
+
+#[tokio::test]
+async fn who_sees_whom_follows_the_settings_of_both_in_every_combination() {
+    let rig = quiet().await;
+    let everybody = everybody();
+    let mut members = json!({});
+    for (called, [member, peer, others]) in &everybody {
+        let body = json!({"id": called, "configuration": watched(*peer)});
+        rig.post("/v3/workspaces/w/peers", body).await;
+        members[called] = settings(*member, *others);
+    }
+    rig.post("/v3/workspaces/w/sessions", json!({"id": "s", "peers": members}))
+        .await;
+    let said: Vec<_> = everybody
+        .iter()
+        .map(|(called, _)| json!({"peer_id": called, "content": format!("said by {called}")}))
+        .collect();
+    rig.post("/v3/workspaces/w/sessions/s/messages", json!({ "messages": said }))
+        .await;
+    assert_eq!(rig.settle().await, 0);
+    let mut seen = 0;
+    for (observer, [_, _, others]) in &everybody {
+        for (sender, [member, peer, _]) in &everybody {
+            let observed = member.or(*peer).unwrap_or(true);
+            // Whether the observer is observed itself makes no difference to what it sees of others; nor does its
+            // observing others to what it knows of itself.
+            let sees = observed && (observer == sender || *others == Some(true));
+            let expected: &[String] = if sees { &[format!("said by {sender}")] } else { &[] };
+            assert_eq!(
+                rig.texts("w", observer, sender).await,
+                expected,
+                "{observer} of {sender}"
+            );
+            seen += usize::from(sees);
+        }
+    }
+    // 5 of 9 combinations are observed: 15 members, each by itself and by 9 observers; 5 of these are among the 15.
+    assert_eq!(seen, 15 + 15 * 9 - 5);
+}
+
+#[tokio::test]
+async fn an_observer_sees_what_is_said_while_it_is_in_the_session() {
+    let rig = quiet().await;
+    let session = "/v3/workspaces/w/sessions/s";
+    let observing = json!({"observe_others": true});
+    rig.post(
+        "/v3/workspaces/w/sessions",
+        json!({"id": "s", "peers": {"maya": {}, "ann": observing}}),
+    )
+    .await;
+    say(&rig, "maya", "one").await;
+    // One joins later: what was derived before is not its own.
+    rig.post(&format!("{session}/peers"), json!({"bob": observing})).await;
+    say(&rig, "maya", "two").await;
+    // One leaves, and one that stays stops observing.
+    rig.ok("DELETE", &format!("{session}/peers"), Some(json!(["ann"])))
+        .await;
+    let path = format!("{session}/peers/bob/config");
+    rig.ok("PUT", &path, Some(json!({"observe_others": false}))).await;
+    say(&rig, "maya", "three").await;
+    // Who comes back takes the new settings; without any, it does not observe.
+    rig.post(&format!("{session}/peers"), json!({"ann": {}})).await;
+    say(&rig, "maya", "four").await;
+    rig.ok("DELETE", &format!("{session}/peers"), Some(json!(["ann"])))
+        .await;
+    rig.post(&format!("{session}/peers"), json!({"ann": observing})).await;
+    // All are replaced: who is not named leaves.
+    say(&rig, "maya", "five").await;
+    rig.ok(
+        "PUT",
+        &format!("{session}/peers"),
+        Some(json!({"maya": {}, "eve": observing})),
+    )
+    .await;
+    say(&rig, "maya", "six").await;
+    let seen = async |observer: &str| {
+        let mut texts = rig.texts("w", observer, "maya").await;
+        texts.sort();
+        texts
+    };
+    assert_eq!(seen("maya").await, ["five", "four", "one", "six", "three", "two"]);
+    assert_eq!(seen("ann").await, ["five", "one", "two"]);
+    assert_eq!(seen("bob").await, ["two"]);
+    assert_eq!(seen("eve").await, ["six"]);
+}
+
+#[tokio::test]
+async fn a_sender_that_speaks_again_after_it_left_is_a_member_like_any_new_one() {
+    let rig = quiet().await;
+    let session = "/v3/workspaces/w/sessions/s";
+    let members = json!({"maya": {"observe_me": false}, "ann": {"observe_others": true}});
+    rig.post("/v3/workspaces/w/sessions", json!({"id": "s", "peers": members}))
+        .await;
+    // Said while it was not observed, and derived from after it has left: still not observed.
+    let body = json!({"messages": [{"peer_id": "maya", "content": "one"}]});
+    rig.post(&format!("{session}/messages"), body).await;
+    rig.ok("DELETE", &format!("{session}/peers"), Some(json!(["maya"])))
+        .await;
+    rig.settle().await;
+    assert_eq!(rig.texts("w", "maya", "maya").await, [""; 0]);
+    // It comes back by speaking, with no settings of its own.
+    say(&rig, "maya", "two").await;
+    for observer in ["maya", "ann"] {
+        assert_eq!(rig.texts("w", observer, "maya").await, ["two"], "{observer}");
+    }
+    // Its own word counts then.
+    let body = json!({"id": "maya", "configuration": {"observe_me": false}});
+    rig.post("/v3/workspaces/w/peers", body).await;
+    say(&rig, "maya", "three").await;
+    assert_eq!(rig.texts("w", "ann", "maya").await, ["two"]);
+}
+
+#[tokio::test]
+async fn c16_what_creates_a_peer_again_replaces_its_configuration_and_what_names_it_does_not() {
+    let rig = quiet().await;
+    let create = async |body: Value| rig.post("/v3/workspaces/w/peers", body).await["configuration"].clone();
+    let off = json!({"observe_me": false, "mine": 1});
+    create(json!({"id": "maya", "configuration": off})).await;
+    // Without a configuration, and by joining and speaking, it stays.
+    assert_eq!(create(json!({"id": "maya"})).await, off);
+    assert_eq!(create(json!({"id": "maya", "configuration": null})).await, off);
+    say(&rig, "maya", "one").await;
+    assert_eq!(create(json!({"id": "maya", "metadata": {"a": 1}})).await, off);
+    assert_eq!(rig.texts("w", "maya", "maya").await, [""; 0]);
+    // Replaced whole: what is not given is gone, and nothing said means observed.
+    assert_eq!(create(json!({"id": "maya", "configuration": {}})).await, json!({}));
+    say(&rig, "maya", "two").await;
+    assert_eq!(rig.texts("w", "maya", "maya").await, ["two"]);
+}

@@ -51,6 +51,7 @@ struct State {
     calls: Vec<String>,
     dead: bool,
     hold: Arc<Hold>,
+    refused: Vec<String>,
     seen: HashMap<String, (u16, Vec<u8>)>,
 }
 
@@ -79,6 +80,7 @@ impl Faults {
             calls: Vec::new(),
             dead: false,
             hold: Arc::default(),
+            refused: Vec::new(),
             seen: HashMap::new(),
         })))
     }
@@ -114,6 +116,11 @@ impl Faults {
         let mut state = self.0.lock().unwrap();
         state.plan = Box::new(plan);
         state.calls.clear();
+    }
+
+    /// From now on the table refuses every call that names a key which begins like this, for ever.
+    pub(crate) fn refuse(&self, keys: &str) {
+        self.0.lock().unwrap().refused.push(format!("{{\"S\":\"{keys}"));
     }
 
     /// The names of the calls so far.
@@ -164,6 +171,13 @@ struct Faulty {
     faults: Faults,
 }
 
+/// The name of the operation that a request asks for.
+pub(crate) fn operation(request: &HttpRequest) -> String {
+    let target = request.headers().get("x-amz-target");
+    let name = target.and_then(|target| target.split('.').nth(1));
+    name.unwrap_or_default().to_owned()
+}
+
 fn gone() -> ConnectorError {
     ConnectorError::other("the connection was cut".into(), None)
 }
@@ -180,14 +194,23 @@ fn refusal(kind: &str, extra: &Value) -> HttpResponse {
 
 impl HttpConnector for Faulty {
     fn call(&self, mut request: HttpRequest) -> HttpConnectorFuture {
-        let name = request
-            .headers()
-            .get("x-amz-target")
-            .and_then(|target| target.split('.').nth(1))
-            .unwrap_or_default()
-            .to_owned();
+        let name = operation(&request);
         let body: Value = serde_json::from_slice(request.body().bytes().unwrap_or_default()).unwrap_or_default();
         let fault = self.faults.next(&name);
+        let text = body.to_string();
+        if name != "Query"
+            && self
+                .faults
+                .0
+                .lock()
+                .unwrap()
+                .refused
+                .iter()
+                .any(|keys| text.contains(keys))
+        {
+            let refused = refusal("ValidationException", &json!({}));
+            return HttpConnectorFuture::ready(Ok(refused));
+        }
         let (inner, faults) = (self.inner.clone(), self.faults.clone());
         HttpConnectorFuture::new(async move {
             if fault == Fault::Hold {
@@ -390,6 +413,18 @@ impl Reasoner for FaultyReasoner {
     }
 }
 
+/// Writes an item past all of our code.
+pub(crate) async fn put(storage: &Storage, item: HashMap<String, aws_sdk_dynamodb::types::AttributeValue>) {
+    storage
+        .client()
+        .put_item()
+        .table_name("reverie")
+        .set_item(Some(item))
+        .send()
+        .await
+        .unwrap();
+}
+
 /// Every item of the table, as plain JSON.
 pub(crate) async fn scan(storage: &Storage) -> Vec<Value> {
     let client = storage.client();
@@ -460,6 +495,7 @@ const VOLATILE: &[&str] = &[
     "edition",
     "lease_until",
     "due_sk",
+    "due_looks",
     "ttl",
     "attempts",
     "failures",

@@ -25,13 +25,15 @@ const SCHEMA: &str = "
         receives INTEGER NOT NULL
     );
     CREATE INDEX IF NOT EXISTS messages_by_group ON messages (queue, message_group, seq);
-    CREATE TABLE IF NOT EXISTS taken (
+    DROP TABLE IF EXISTS taken;
+    CREATE TABLE IF NOT EXISTS taken_in_group (
         queue TEXT NOT NULL,
+        message_group TEXT NOT NULL,
         id TEXT NOT NULL,
         until INTEGER NOT NULL,
-        PRIMARY KEY (queue, id)
+        PRIMARY KEY (queue, message_group, id)
     ) WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS taken_by_until ON taken (until);
+    CREATE INDEX IF NOT EXISTS taken_in_group_by_until ON taken_in_group (until);
     CREATE TABLE IF NOT EXISTS schedules (
         name TEXT PRIMARY KEY,
         due_at INTEGER NOT NULL,
@@ -294,16 +296,19 @@ fn first_receivable(connection: &Connection, queue: QueueName, now: Time) -> Res
         .optional()?)
 }
 
-/// Puts a letter in, unless its deduplication id is taken. The id is taken in the whole queue, as SQS has it by
-/// default, and from the first letter on: the refused ones do not prolong it.
+/// Puts a letter in, unless its deduplication id is taken. The id is taken in its group, as the template has SQS
+/// do it (`DeduplicationScope: messageGroup`), and from the first letter on: the refused ones do not prolong it.
 fn enqueue(transaction: &Transaction<'_>, queue: QueueName, letter: &Letter, now: Time) -> Result<()> {
     transaction
-        .prepare_cached("DELETE FROM taken WHERE until <= ?1")?
+        .prepare_cached("DELETE FROM taken_in_group WHERE until <= ?1")?
         .execute([now.micros()])?;
     let fresh = transaction
-        .prepare_cached("INSERT OR IGNORE INTO taken (queue, id, until) VALUES (?1, ?2, ?3)")?
+        .prepare_cached(
+            "INSERT OR IGNORE INTO taken_in_group (queue, message_group, id, until) VALUES (?1, ?2, ?3, ?4)",
+        )?
         .execute(params![
             queue.as_str(),
+            letter.group,
             letter.deduplication,
             (now + DEDUPLICATION).micros()
         ])?;

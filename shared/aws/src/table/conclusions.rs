@@ -42,6 +42,39 @@ pub struct Grave {
     pub removed_at: Time,
 }
 
+/// What is there of a conclusion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remains {
+    /// It is live.
+    Live(Conclusion),
+    /// A dream removed it.
+    Buried(Grave),
+}
+
+impl Remains {
+    /// The conclusion as it is or was.
+    pub fn into_conclusion(self) -> Conclusion {
+        match self {
+            Self::Live(conclusion) | Self::Buried(Grave { conclusion, .. }) => conclusion,
+        }
+    }
+
+    /// How it stands now.
+    pub fn standing(&self) -> Standing {
+        match self {
+            Self::Live(conclusion) => Standing::Current {
+                content: conclusion.content.clone(),
+                level: conclusion.level,
+            },
+            Self::Buried(grave) => Standing::Removed {
+                content: grave.conclusion.content.clone(),
+                level: grave.conclusion.level,
+                removed_in_run: grave.run.clone(),
+            },
+        }
+    }
+}
+
 pub(crate) fn live(id: &ConclusionId) -> Key {
     Key::new(partition(&id.representation()), format!("C#{id}"))
 }
@@ -186,9 +219,20 @@ impl Table {
 
     /// A representation's conclusions in creation order, from one end.
     pub async fn conclusions(&self, representation: &RepresentationId, window: Window) -> Result<Vec<Conclusion>> {
+        self.conclusions_after(representation, None, window).await
+    }
+
+    /// The same, but for what comes before a conclusion, and that one.
+    pub async fn conclusions_after(
+        &self,
+        representation: &RepresentationId,
+        after: Option<&ConclusionId>,
+        window: Window,
+    ) -> Result<Vec<Conclusion>> {
         let query = Query::of(partition(representation))
             .prefix("C#")
             .reverse(window.newest_first)
+            .after(after.map(live))
             .limit(window.limit);
         self.query(query).await?.into_iter().map(from_item).collect()
     }
@@ -214,18 +258,17 @@ impl Table {
             .collect()
     }
 
-    /// Who holds each of the guards: live conclusions only.
-    pub(crate) async fn holders(&self, guards: &[Key]) -> Result<HashMap<Key, Conclusion>> {
-        let items = self.get_many(guards.iter().cloned()).await?;
-        let held: HashMap<Key, ConclusionId> = items
-            .into_iter()
+    /// Who holds each of the guards among items that were read: live conclusions only.
+    pub(crate) async fn holders(&self, items: &HashMap<Key, Item>) -> Result<HashMap<Key, Conclusion>> {
+        let held: HashMap<&Key, ConclusionId> = items
+            .iter()
             .filter_map(|(key, item)| Some((key, ConclusionId::trusted(item.get("holder")?.as_s().ok()?))))
             .collect();
         let ids: Vec<_> = held.values().cloned().collect();
         let live = self.conclusions_by_id(&ids).await?;
         Ok(held
             .into_iter()
-            .filter_map(|(key, id)| live.get(&id).cloned().map(|found| (key, found)))
+            .filter_map(|(key, id)| live.get(&id).cloned().map(|found| (key.clone(), found)))
             .collect())
     }
 
@@ -241,44 +284,27 @@ impl Table {
         Ok(deletes)
     }
 
-    /// How each conclusion stands now: live, removed by a dream, or unavailable.
-    pub async fn standings(&self, ids: &[ConclusionId]) -> Result<HashMap<ConclusionId, Standing>> {
-        let items = self.get_many(ids.iter().flat_map(|id| [live(id), grave(id)])).await?;
-        ids.iter()
-            .map(|id| {
-                let standing = if let Some(item) = items.get(&live(id)) {
-                    let found: Conclusion = from_item(item.clone())?;
-                    Standing::Current {
-                        content: found.content,
-                        level: found.level,
-                    }
-                } else if let Some(item) = items.get(&grave(id)) {
-                    let found: Grave = from_item(item.clone())?;
-                    Standing::Removed {
-                        content: found.conclusion.content,
-                        level: found.conclusion.level,
-                        removed_in_run: found.run,
-                    }
-                } else {
-                    Standing::Unavailable
-                };
-                Ok((id.clone(), standing))
-            })
-            .collect()
+    /// What is there of each conclusion: one that is erased, or never was, is absent.
+    pub async fn remains(&self, ids: &[ConclusionId]) -> Result<HashMap<ConclusionId, Remains>> {
+        let mut items = self.get_many(ids.iter().flat_map(|id| [live(id), grave(id)])).await?;
+        let mut remains = HashMap::new();
+        for id in ids {
+            if let Some(item) = items.remove(&live(id)) {
+                remains.insert(id.clone(), Remains::Live(from_item(item)?));
+            } else if let Some(item) = items.remove(&grave(id)) {
+                remains.insert(id.clone(), Remains::Buried(from_item(item)?));
+            }
+        }
+        Ok(remains)
     }
 
     /// The conclusions as they are or were: live, or in their graves.
     pub async fn live_or_buried(&self, ids: &[ConclusionId]) -> Result<HashMap<ConclusionId, Conclusion>> {
-        let items = self.get_many(ids.iter().flat_map(|id| [live(id), grave(id)])).await?;
-        ids.iter()
-            .filter_map(|id| match (items.get(&live(id)), items.get(&grave(id))) {
-                (Some(item), _) => Some(from_item::<Conclusion>(item.clone()).map(|found| (id.clone(), found))),
-                (None, Some(item)) => {
-                    Some(from_item::<Grave>(item.clone()).map(|found| (id.clone(), found.conclusion)))
-                }
-                (None, None) => None,
-            })
-            .collect()
+        let remains = self.remains(ids).await?;
+        Ok(remains
+            .into_iter()
+            .map(|(id, remains)| (id, remains.into_conclusion()))
+            .collect())
     }
 }
 

@@ -116,12 +116,6 @@ impl Table {
         self.get_as(&job(workspace, session)).await
     }
 
-    /// Deletions that have been waiting for a minute: their letter may be lost.
-    pub async fn due_erasures(&self, now: Time, per_shard: usize) -> Result<Vec<Erasure>> {
-        let keys = self.due(DueKind::Erase, now, per_shard).await?;
-        self.get_many(keys).await?.into_values().map(from_item).collect()
-    }
-
     /// Notes that a deletion is handed on, and gives it as it is then; `None` when it is done.
     pub async fn hand_on_erasure(&self, erasure: &Erasure, now: Time) -> Result<Option<Erasure>> {
         let next = Erasure {
@@ -131,19 +125,6 @@ impl Table {
         match self.transact(&[put_job(&next, now)?.if_there()]).await {
             Ok(()) => Ok(Some(next)),
             Err(TableError::Condition(_)) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Has the reconciler look at a deletion at another time; one that is done stays done.
-    pub async fn postpone_erasure(&self, erasure: &Erasure, at: Time) -> Result<()> {
-        let due = due(erasure, at);
-        let clauses = vec![Clause::Set(key::DUE_PK, s(due.pk)), Clause::Set(key::DUE_SK, s(due.sk))];
-        match self
-            .transact(&[Write::update(job_of(erasure), clauses).if_there()])
-            .await
-        {
-            Ok(()) | Err(TableError::Condition(_)) => Ok(()),
             Err(error) => Err(error),
         }
     }

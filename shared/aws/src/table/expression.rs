@@ -26,6 +26,8 @@ pub(crate) enum Condition {
     Absent(&'static str),
     /// The attribute has this value.
     Equals(&'static str, AttributeValue),
+    /// The attribute is there and is not greater.
+    AtMost(&'static str, AttributeValue),
     /// All hold.
     All(Vec<Condition>),
     /// One holds.
@@ -82,6 +84,7 @@ impl Aliases {
             Condition::Exists(attribute) => format!("attribute_exists({})", self.name(attribute)),
             Condition::Absent(attribute) => format!("attribute_not_exists({})", self.name(attribute)),
             Condition::Equals(attribute, value) => format!("{} = {}", self.name(attribute), self.value(value.clone())),
+            Condition::AtMost(attribute, value) => format!("{} <= {}", self.name(attribute), self.value(value.clone())),
             Condition::All(parts) => joined(self, parts, " AND "),
             Condition::Any(parts) => joined(self, parts, " OR "),
         }

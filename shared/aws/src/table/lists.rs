@@ -8,10 +8,11 @@
 //! A counter marked `closed` refuses new rows: closing all sixteen is how the deletion of the list's owner stops
 //! writers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use reverie_core::id::{WorkspaceUid, digest};
 use reverie_core::time::Time;
@@ -19,7 +20,7 @@ use reverie_core::time::Time;
 use super::due::sortable;
 use super::expression::{Clause, Condition, n, s};
 use super::schema::key;
-use super::{Item, Key, Query, Result, SCHEMA_VERSION, Table, Write, from_item};
+use super::{BATCH_KEYS, Item, Key, Query, Result, SCHEMA_VERSION, Table, Write, from_item};
 
 /// How many counters a list's total is spread over.
 const SHARDS: u8 = 16;
@@ -89,6 +90,54 @@ impl<T> Page<T> {
             total: self.total,
         }
     }
+}
+
+/// Finds a page among items that come one by one in the list's order, and keeps no other.
+#[derive(Clone, Debug)]
+pub struct Sieve<T> {
+    paging: Paging,
+    page: Page<T>,
+}
+
+impl<T> Sieve<T> {
+    /// For a page.
+    pub fn new(paging: Paging) -> Self {
+        let (items, total) = (Vec::new(), 0);
+        Self {
+            paging,
+            page: Page { items, total },
+        }
+    }
+
+    /// Takes the next item; of a reversed list, from its other end.
+    pub fn offer(&mut self, item: T) {
+        if self.page.total >= self.paging.offset() && self.page.items.len() < self.paging.size {
+            self.page.items.push(item);
+        }
+        self.page.total += 1;
+    }
+
+    /// The page, once everything was offered.
+    pub fn page(self) -> Page<T> {
+        self.page
+    }
+}
+
+/// Which entities of a list are wanted.
+#[allow(missing_debug_implementations, reason = "holds a function")]
+pub struct Choice<'a, T> {
+    /// The names of which an entity must have one; `None` when any will do.
+    pub names: Option<BTreeSet<&'a str>>,
+    /// What else it must pass.
+    pub wanted: &'a (dyn Fn(&T) -> bool + Send + Sync),
+}
+
+/// An entity of a list whose ties are the digests of names.
+pub(crate) trait Listed: DeserializeOwned {
+    /// When it was created.
+    fn created_at(&self) -> Time;
+    /// Its name.
+    fn name(&self) -> &str;
 }
 
 /// The lists of a workspace: they are closed when it is deleted.
@@ -219,6 +268,54 @@ impl Table {
             .collect();
         Ok(Page { items, total })
     }
+
+    /// A page of a list with its entities, oldest first: of all of them, or of those that are wanted.
+    ///
+    /// Up to a hundred names are read by key. Otherwise the whole list is gone through, a hundred entities at a time:
+    /// who asks for a total of what matches asks for that.
+    pub(crate) async fn list_entities<T: Listed>(
+        &self,
+        list: &str,
+        paging: Paging,
+        choice: Option<&Choice<'_, T>>,
+        head_of: impl Fn(&str) -> Key,
+    ) -> Result<Page<T>> {
+        let Some(choice) = choice else {
+            let ties = self.list(list, paging).await?;
+            let items = self.heads(ties.items.iter().map(|tie| head_of(tie)).collect()).await?;
+            let total = ties.total;
+            return Ok(Page { items, total });
+        };
+        if let Some(names) = choice.names.as_ref().filter(|names| names.len() <= BATCH_KEYS) {
+            let keys = names.iter().map(|name| head_of(&digest(&[name]))).collect();
+            let mut found: Vec<T> = self.heads(keys).await?;
+            found.retain(|entity| (choice.wanted)(entity));
+            found.sort_by_cached_key(|entity| (entity.created_at(), digest(&[entity.name()])));
+            return Ok(paging.of(found));
+        }
+        let mut sieve = Sieve::new(paging);
+        let mut after = None;
+        loop {
+            let rows = Query::of(list).prefix("R#").reverse(paging.reverse).limit(BATCH_KEYS);
+            let rows: Vec<_> = self.query(rows.after(after)).await?.iter().map(Key::of).collect();
+            let keys = rows.iter().filter_map(|row| tie(row).map(&head_of)).collect();
+            let found: Vec<T> = self.heads(keys).await?;
+            found
+                .into_iter()
+                .filter(|entity| (choice.wanted)(entity))
+                .for_each(|entity| sieve.offer(entity));
+            if rows.len() < BATCH_KEYS {
+                return Ok(sieve.page());
+            }
+            after = rows.into_iter().next_back();
+        }
+    }
+
+    /// The entities at these keys, in this order. One whose row was read and that is gone by now is left out.
+    async fn heads<T: DeserializeOwned>(&self, keys: Vec<Key>) -> Result<Vec<T>> {
+        let mut found = self.get_many(keys.iter().cloned()).await?;
+        keys.iter().filter_map(|key| found.remove(key)).map(from_item).collect()
+    }
 }
 
 #[cfg(test)]
@@ -259,5 +356,19 @@ mod tests {
             }
         );
         assert_eq!(page(usize::MAX, 100, false).items, Vec::<i32>::new());
+    }
+
+    #[test]
+    fn a_sieve_finds_the_page_that_all_items_at_hand_would_have() {
+        for (page, size) in [(1, 2), (2, 2), (3, 2), (4, 2), (1, 100), (usize::MAX, 100)] {
+            let paging = Paging {
+                page,
+                size,
+                reverse: false,
+            };
+            let mut sieve = Sieve::new(paging);
+            (1..=5).for_each(|item| sieve.offer(item));
+            assert_eq!(sieve.page(), paging.of(vec![1, 2, 3, 4, 5]));
+        }
     }
 }

@@ -39,6 +39,8 @@ use super::{Item, Key, Query, Result, TRANSACTION_ITEMS, Table, TableError, Writ
 const BLOCK_BYTES: usize = 380_000;
 /// The most bytes that one POST may store, compressed.
 const POST_BYTES: usize = 3_500_000;
+/// Statements per item of a stored answer: a batch has about 1,024 tokens, so one item is the rule.
+const ANSWER_PART: usize = 500;
 /// How long marks are kept: far longer than any redelivery.
 const MARK_LIFE: Duration = Duration::from_hours(48);
 
@@ -524,9 +526,13 @@ impl Table {
         }
     }
 
-    /// How far ingest has come.
-    pub async fn cursor(&self, session: &SessionUid) -> Result<Cursor> {
-        Ok(self.get_as(&cursor(session)).await?.unwrap_or_default())
+    /// How far a session has come, and how far ingest has: one call. No state when the session is gone.
+    pub async fn progress(&self, session: &SessionUid) -> Result<(Option<SessionState>, Cursor)> {
+        let (state, cursor) = (sessions::state(session), cursor(session));
+        let mut items = self.get_many([state.clone(), cursor.clone()]).await?;
+        let state = items.remove(&state).map(from_item).transpose()?;
+        let cursor = items.remove(&cursor).map(from_item).transpose()?;
+        Ok((state, cursor.unwrap_or_default()))
     }
 
     /// The stored answer of the batch that starts at `first`, or of a try at that message, if it was derived already.
@@ -541,21 +547,25 @@ impl Table {
     }
 
     /// Stores an answer, unless there is one, its session is gone, or its batch, or its try, is over: nobody would remove
-    /// it any more. Longer answers lie in several items, written in one transaction.
-    pub async fn store_answer(&self, workspace: &Workspace, session: &SessionUid, answer_: &Answer) -> Result<()> {
-        /// Statements per item: a batch has about 1,024 tokens, so one item is the rule.
-        const PART: usize = 500;
+    /// it any more. Gives the one that is stored then, which counts. Longer answers lie in several items, written in one
+    /// transaction.
+    pub async fn store_answer(
+        &self,
+        workspace: &Workspace,
+        session: &SessionUid,
+        answer_: Answer,
+    ) -> Result<Option<Answer>> {
         let mut head = answer_.clone();
         let rest = head
             .derived
             .statements
-            .split_off(head.derived.statements.len().min(PART));
+            .split_off(head.derived.statements.len().min(ANSWER_PART));
         let key = |part| answer(session, answer_.first, answer_.retry, part);
         let mut writes = vec![
             Write::put(packed(&key(0), "answer", &head)?).if_absent(),
             sessions::check_alive(session),
         ];
-        for (place, part) in rest.chunks(PART).enumerate() {
+        for (place, part) in rest.chunks(ANSWER_PART).enumerate() {
             writes.push(Write::put(packed(&key(place + 1), "answer", &part)?));
         }
         // A slow delivery must not store it again once it is applied and forgotten.
@@ -564,8 +574,9 @@ impl Table {
             retry => failures::check_retry(&workspace.uid, session, answer_.first, retry),
         });
         match self.transact(&writes).await {
-            Err(TableError::Condition(_)) => Ok(()),
-            other => other,
+            Ok(()) => Ok(Some(answer_)),
+            Err(TableError::Condition(_)) => self.answer(session, answer_.first, answer_.retry).await,
+            Err(error) => Err(error),
         }
     }
 
@@ -577,9 +588,8 @@ impl Table {
             Write::put(moved).when(unmoved(read.seq)),
             sessions::check_alive(session),
         ];
-        for part in self.query(answer_parts(session, answer_.first, answer_.retry)).await? {
-            writes.push(Write::delete(Key::of(&part)));
-        }
+        let parts = answer_.derived.statements.len().div_ceil(ANSWER_PART).max(1);
+        writes.extend((0..parts).map(|part| Write::delete(answer(session, answer_.first, answer_.retry, part))));
         match self.transact(&writes).await {
             Err(TableError::Condition(_)) => Ok(()),
             other => other,

@@ -8,7 +8,7 @@ use reverie_core::id::{PeerName, WorkspaceUid, digest};
 use reverie_core::settings::Configuration;
 use reverie_core::time::Time;
 
-use super::lists::{self, Page, Paging};
+use super::lists::{self, Choice, Listed, Page, Paging};
 use super::workspaces::{Given, Metadata, lost};
 use super::{Backoff, Key, Result, Table, Write, from_item, json_text, to_item};
 
@@ -31,6 +31,16 @@ impl Peer {
     /// The peer's own word on whether it is observed, if it has one.
     pub fn observe_me(&self) -> Option<bool> {
         self.configuration.get("observe_me")?.as_bool()
+    }
+}
+
+impl Listed for Peer {
+    fn created_at(&self) -> Time {
+        self.created_at
+    }
+
+    fn name(&self) -> &str {
+        self.name.as_str()
     }
 }
 
@@ -181,9 +191,15 @@ impl Table {
         self.transact(&writes).await
     }
 
-    /// A page of a workspace's peers, oldest first.
-    pub async fn peers(&self, workspace: &WorkspaceUid, paging: Paging) -> Result<Page<Peer>> {
-        self.list_entities(&lists::peers(workspace), paging, |tie| head_of(workspace, tie))
+    /// A page of a workspace's peers, or of those that are wanted, oldest first.
+    pub async fn peers(
+        &self,
+        workspace: &WorkspaceUid,
+        paging: Paging,
+        choice: Option<&Choice<'_, Peer>>,
+    ) -> Result<Page<Peer>> {
+        let list = lists::peers(workspace);
+        self.list_entities(&list, paging, choice, |tie| head_of(workspace, tie))
             .await
     }
 }

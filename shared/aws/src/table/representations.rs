@@ -10,25 +10,27 @@
 
 use std::time::Duration;
 
-use reverie_core::conclusion::CardEntry;
+use reverie_core::conclusion::{CardEntry, SessionRef};
 use reverie_core::dreaming::State;
 use reverie_core::id::{PeerName, RepresentationId, RunId, WorkspaceName, WorkspaceUid, digest};
 use reverie_core::run::Status;
 use reverie_core::time::Time;
 use serde::{Deserialize, Serialize};
 
-use super::due::{DueKind, LEAVE, due_key, sortable};
+use super::activity::{self, Activity};
+use super::due::{DueKind, LEAVE, due_key, enter, sortable};
 use super::expression::{Clause, Condition, n, s};
 use super::idempotency::{Effect, Recording};
 use super::lists::{self, Paging};
 use super::runs::{self, Checkpoints, Run};
 use super::schema::{BY_PEER_INDEX, key};
+use super::sessions::{self, Session};
 use super::work::{self, DreamWork};
 use super::workspaces::{self, Workspace};
 use super::{Key, Query, Result, Table, TableError, Write, from_item, to_item, to_value};
 
 /// How often a representation over the threshold is looked at while dreams are off.
-const LOOK_AT_DISABLED: Duration = Duration::from_mins(15);
+pub const LOOK_AT_DISABLED: Duration = Duration::from_mins(15);
 
 /// A representation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,6 +68,19 @@ pub struct Card {
     pub revision: u64,
 }
 
+/// What decides, besides a representation's own state, whether it dreams.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// Its workspace.
+    pub workspace: Workspace,
+    /// The session whose settings decide, while it is there and active.
+    pub session: Option<Session>,
+    /// The observed peer's last activity.
+    pub activity: Option<Activity>,
+    /// The runs that wait for the representation's slot.
+    pub pending: Vec<Run>,
+}
+
 pub(crate) fn partition(id: &RepresentationId) -> String {
     format!("R#{id}")
 }
@@ -97,7 +112,7 @@ pub(crate) fn save(representation: &Representation, next: &State, live: i64, now
         None => None,
     };
     match due {
-        Some(due) => clauses.extend([Clause::Set(key::DUE_PK, s(due.pk)), Clause::Set(key::DUE_SK, s(due.sk))]),
+        Some(due) => clauses.extend(enter(due)),
         None => clauses.extend(LEAVE.map(Clause::Remove)),
     }
     Ok(
@@ -198,6 +213,48 @@ impl Table {
     /// A representation; `None` when nothing was ever concluded, carded or dreamt there.
     pub async fn representation(&self, id: &RepresentationId) -> Result<Option<Representation>> {
         self.get_as(&head(id)).await
+    }
+
+    /// What decides, besides its own state, whether a representation dreams, where `deciding` is the session whose
+    /// settings count: one call. `None` when its workspace is gone.
+    pub async fn surroundings(
+        &self,
+        of: &Representation,
+        deciding: Option<&SessionRef>,
+    ) -> Result<Option<Surroundings>> {
+        let workspace = workspaces::head(&of.workspace);
+        let session = deciding.map(|deciding| sessions::head(&of.workspace_uid, &deciding.name));
+        let activity = activity::key(&of.workspace_uid, &of.observed);
+        let pending: Vec<Key> = of.state.pending.values().map(runs::run_key).collect();
+        let mut keys = vec![workspace.clone(), activity.clone()];
+        keys.extend(session.clone());
+        keys.extend(pending.iter().cloned());
+        let mut items = self.get_many(keys).await?;
+        let workspace: Option<Workspace> = items.remove(&workspace).map(from_item).transpose()?;
+        let Some(workspace) = workspace.filter(|found| found.uid == of.workspace_uid) else {
+            return Ok(None);
+        };
+        let session: Option<Session> = session.and_then(|key| items.remove(&key)).map(from_item).transpose()?;
+        let same = |found: &Session| deciding.is_some_and(|deciding| deciding.uid == found.uid);
+        Ok(Some(Surroundings {
+            workspace,
+            session: session.filter(|found| found.is_active && same(found)),
+            activity: items.remove(&activity).map(from_item).transpose()?,
+            pending: pending
+                .iter()
+                .filter_map(|key| items.remove(key))
+                .map(from_item)
+                .collect::<Result<_>>()?,
+        }))
+    }
+
+    /// Those of the representations that are there.
+    pub async fn representations_by_id(
+        &self,
+        ids: impl IntoIterator<Item = RepresentationId>,
+    ) -> Result<Vec<Representation>> {
+        let heads = self.get_many(ids.into_iter().map(|id| head(&id))).await?;
+        heads.into_values().map(from_item).collect()
     }
 
     /// The representation, created empty when it is not there.
@@ -301,11 +358,5 @@ impl Table {
                 Err(error) => return Err(error),
             }
         }
-    }
-
-    /// Representations whose timer should have fired, or which are over the threshold while dreams are off.
-    pub async fn due_representations(&self, kind: DueKind, now: Time, per_shard: usize) -> Result<Vec<Representation>> {
-        let keys = self.due(kind, now, per_shard).await?;
-        self.get_many(keys).await?.into_values().map(from_item).collect()
     }
 }

@@ -522,16 +522,4 @@ impl Table {
             Err(error) => Err(error),
         }
     }
-
-    /// Ended runs whose texts are past retention, or which were pruned and may have nothing left.
-    pub async fn due_prunings(&self, now: Time, per_shard: usize) -> Result<Vec<Run>> {
-        let keys = self.due(DueKind::Prune, now, per_shard).await?;
-        self.get_many(keys).await?.into_values().map(from_item).collect()
-    }
-
-    /// Runs whose executor is gone, or whose message got lost.
-    pub async fn due_runs(&self, now: Time, per_shard: usize) -> Result<Vec<Run>> {
-        let keys = self.due(DueKind::Run, now, per_shard).await?;
-        self.get_many(keys).await?.into_values().map(from_item).collect()
-    }
 }

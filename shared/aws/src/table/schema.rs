@@ -21,6 +21,7 @@ pub(crate) mod key {
     pub(crate) const SK: &str = "SK";
     pub(crate) const DUE_PK: &str = "due_pk";
     pub(crate) const DUE_SK: &str = "due_sk";
+    pub(crate) const DUE_LOOKS: &str = "due_looks";
     pub(crate) const PEER_PK: &str = "peer_pk";
     pub(crate) const PEER_SK: &str = "peer_sk";
     pub(crate) const TTL: &str = "ttl";

@@ -20,10 +20,12 @@ use reverie_core::time::Time;
 
 use super::due::sortable;
 use super::expression::{Clause, Condition, Item, n, s};
-use super::lists::{self, Page, Paging};
+use super::lists::{self, Choice, Listed, Page, Paging, Sieve};
 use super::schema::{BY_PEER_INDEX, key};
 use super::workspaces::{Given, Metadata, Workspace, lost};
-use super::{Backoff, Key, Query, Result, TRANSACTION_ITEMS, Table, TableError, Write, from_item, json_text, to_item};
+use super::{
+    BATCH_KEYS, Backoff, Key, Query, Result, TRANSACTION_ITEMS, Table, TableError, Write, from_item, json_text, to_item,
+};
 
 /// The most active members of a session that observe the others (`contracts/honcho.md`, Sessions).
 pub const MAX_OBSERVERS: usize = 10;
@@ -50,6 +52,16 @@ pub struct Session {
     /// How often the head or the members were changed.
     #[serde(default)]
     pub revision: u64,
+}
+
+impl Listed for Session {
+    fn created_at(&self) -> Time {
+        self.created_at
+    }
+
+    fn name(&self) -> &str {
+        self.name.as_str()
+    }
 }
 
 /// What posting messages reads and writes, apart from the head.
@@ -461,9 +473,21 @@ impl Table {
         Ok(self.get_or_create_session(workspace, name, given, ids, now).await?.0)
     }
 
-    /// A page of a workspace's sessions, oldest first.
-    pub async fn sessions(&self, workspace: &WorkspaceUid, paging: Paging) -> Result<Page<Session>> {
-        self.list_entities(&lists::sessions(workspace), paging, |tie| head_of(workspace, tie))
+    /// A page of a workspace's sessions, or of those that are wanted, oldest first. One that is being deleted is on no
+    /// list, but may still be there under its name.
+    pub async fn sessions(
+        &self,
+        workspace: &WorkspaceUid,
+        paging: Paging,
+        choice: Option<&Choice<'_, Session>>,
+    ) -> Result<Page<Session>> {
+        let list = lists::sessions(workspace);
+        let active = |session: &Session| session.is_active && choice.is_none_or(|choice| (choice.wanted)(session));
+        let choice = choice.map(|choice| Choice {
+            names: choice.names.clone(),
+            wanted: &active,
+        });
+        self.list_entities(&list, paging, choice.as_ref(), |tie| head_of(workspace, tie))
             .await
     }
 
@@ -586,45 +610,64 @@ impl Table {
         }
     }
 
-    /// A page of the sessions that a peer is in, in the order of joining. Through the index: a membership of the last
-    /// moments may be missing, but one that has ended is not shown.
+    /// A page of the sessions that a peer is in, or of those of them that are wanted, in the order of joining. Through
+    /// the index: a membership of the last moments may be missing, but one that has ended is not shown.
     pub async fn sessions_of_peer(
         &self,
         workspace: &WorkspaceUid,
         peer: &PeerName,
         paging: Paging,
+        choice: Option<&Choice<'_, Session>>,
     ) -> Result<Page<Session>> {
         let entries = self
             .query(Query::index(BY_PEER_INDEX, by_peer(workspace, peer)))
             .await?;
-        let entries = entries
+        let names = choice.and_then(|choice| choice.names.as_ref());
+        let ties: Option<BTreeSet<_>> = names.map(|names| names.iter().map(|name| digest(&[name])).collect());
+        let mut entries: Vec<(Key, Key)> = entries
             .iter()
             .filter_map(|entry| {
                 let sk = entry.get(key::PEER_SK)?.as_s().ok()?;
                 let (_, tie) = sk.split_once('#')?;
-                Some((Key::of(entry), head_of(workspace, tie)))
+                let named = ties.as_ref().is_none_or(|ties| ties.contains(tie));
+                named.then(|| (Key::of(entry), head_of(workspace, tie)))
             })
             .collect();
-        let page = paging.of(entries);
-        let keys = page
-            .items
-            .iter()
-            .flat_map(|(member, head)| [member.clone(), head.clone()]);
+        let Some(choice) = choice else {
+            let page = paging.of(entries);
+            let items = self.joined_sessions(&page.items).await?;
+            let total = page.total;
+            return Ok(Page { items, total });
+        };
+        if paging.reverse {
+            entries.reverse();
+        }
+        let mut sieve = Sieve::new(paging);
+        for chunk in entries.chunks(BATCH_KEYS / 2) {
+            let found = self.joined_sessions(chunk).await?;
+            found
+                .into_iter()
+                .filter(|session| (choice.wanted)(session))
+                .for_each(|session| sieve.offer(session));
+        }
+        Ok(sieve.page())
+    }
+
+    /// The sessions of memberships, each given by its key and the key of the session's head, that have not ended.
+    async fn joined_sessions(&self, entries: &[(Key, Key)]) -> Result<Vec<Session>> {
+        let keys = entries.iter().flat_map(|(member, head)| [member.clone(), head.clone()]);
         let mut found = self.get_many(keys).await?;
-        let mut items = Vec::new();
-        for (member_key, head_key) in &page.items {
+        let mut sessions = Vec::new();
+        for (member_key, head_key) in entries {
             let (Some(member), Some(session)) = (found.remove(member_key), found.remove(head_key)) else {
                 continue;
             };
             let (member, session): (Member, Session) = (from_item(member)?, from_item(session)?);
             if member.is_active() && session.is_active && member_key.pk == collection(&session.uid) {
-                items.push(session);
+                sessions.push(session);
             }
         }
-        Ok(Page {
-            items,
-            total: page.total,
-        })
+        Ok(sessions)
     }
 }
 

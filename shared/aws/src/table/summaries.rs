@@ -15,8 +15,7 @@ use reverie_core::time::Time;
 use serde::{Deserialize, Serialize};
 
 use super::due::{DueKind, due_key};
-use super::expression::{Clause, Condition, n, s};
-use super::schema::key;
+use super::expression::{Clause, Condition, n};
 use super::sessions::{self, SessionState, collection};
 use super::work::partition;
 use super::{Key, Result, Table, TableError, Write, from_item, to_item, with_due};
@@ -75,10 +74,6 @@ fn place(session: &SessionUid, kind: Kind) -> Key {
 /// The key of a summary that could not be made yet.
 pub(crate) fn late(workspace: &WorkspaceUid, session: &SessionUid, kind: Kind) -> Key {
     Key::new(partition(workspace), format!("Y#{session}#{}", kind.as_str()))
-}
-
-fn due(late: &LateSummary, at: Time) -> super::DueKey {
-    due_key(DueKind::Summary, &format!("{}.{}", late.uid, late.kind.as_str()), at)
 }
 
 /// The attribute of a session's state that says up to where it is summarised.
@@ -157,25 +152,8 @@ impl Table {
     /// that is going is left.
     pub async fn put_off_summary(&self, workspace: &WorkspaceUid, put_off: &LateSummary) -> Result<()> {
         let item = to_item(&late(workspace, &put_off.uid, put_off.kind), "late_summary", put_off)?;
-        let put = Write::put(with_due(item, &due(put_off, put_off.next_at)));
-        done(self.transact(&[put, sessions::check_alive(&put_off.uid)]).await).map(|_| ())
-    }
-
-    /// Has the reconciler look at a late summary at another time; one that is made stays made.
-    pub async fn postpone_summary(&self, workspace: &WorkspaceUid, put_off: &LateSummary, at: Time) -> Result<()> {
-        let due = due(put_off, at);
-        let clauses = vec![Clause::Set(key::DUE_PK, s(due.pk)), Clause::Set(key::DUE_SK, s(due.sk))];
-        let row = late(workspace, &put_off.uid, put_off.kind);
-        done(self.transact(&[Write::update(row, clauses).if_there()]).await).map(|_| ())
-    }
-
-    /// Summaries that are to be tried again, each with its workspace's uid.
-    pub async fn due_summaries(&self, now: Time, per_shard: usize) -> Result<Vec<(WorkspaceUid, LateSummary)>> {
-        let keys = self.due(DueKind::Summary, now, per_shard).await?;
-        let items = self.get_many(keys).await?;
-        items
-            .into_iter()
-            .map(|(key, item)| Ok((WorkspaceUid::trusted(key.pk.trim_start_matches("Q#")), from_item(item)?)))
-            .collect()
+        let due = due_key(DueKind::Summary, put_off.uid.as_str(), put_off.next_at);
+        let put = Write::put(with_due(item, &due));
+        done(self.transact(&[put, sessions::check_alive(&put_off.uid)]).await).map(drop)
     }
 }

@@ -108,8 +108,8 @@ impl Table {
             .iter()
             .map(|text| tombstone_key(representation, workspace, text))
             .collect();
-        let holders = self.holders(&guards).await?;
-        let found = self.get_many(stones.iter().cloned()).await?;
+        let found = self.get_many(guards.iter().chain(&stones).cloned()).await?;
+        let holders = self.holders(&found).await?;
         let mut known = Known::default();
         for place in 0..texts.len() {
             if let Some(holder) = holders.get(&guards[place]) {

@@ -17,10 +17,8 @@ use reverie_core::run::DreamType;
 use reverie_core::time::Time;
 use serde::{Deserialize, Serialize};
 
-use super::due::{DueKind, due_key};
-use super::expression::{Clause, s};
+use super::due::{DueKind, due_key, enter};
 use super::failures::Parked;
-use super::schema::key;
 use super::summaries::LateSummary;
 use super::{Key, Query, Result, Table, TableError, Write, from_item, to_item, with_due};
 
@@ -100,9 +98,8 @@ impl Table {
     /// Has the reconciler look at a session's work at another time than a minute after it began to lag.
     pub async fn postpone_session(&self, workspace: &WorkspaceUid, uid: &SessionUid, at: Time) -> Result<()> {
         let due = due_key(DueKind::Session, uid.as_str(), at);
-        let clauses = vec![Clause::Set(key::DUE_PK, s(due.pk)), Clause::Set(key::DUE_SK, s(due.sk))];
         match self
-            .transact(&[Write::update(session(workspace, uid), clauses).if_there()])
+            .transact(&[Write::update(session(workspace, uid), enter(due).into()).if_there()])
             .await
         {
             Err(TableError::Condition(_)) => Ok(()),
@@ -128,15 +125,5 @@ impl Table {
     /// Takes the work of a session that is gone off the list.
     pub async fn forget_session(&self, workspace: &WorkspaceUid, uid: &SessionUid) -> Result<()> {
         self.transact(&[Write::delete(session(workspace, uid))]).await
-    }
-
-    /// Sessions that have been lagging for a minute, each with its workspace's uid: their wake-up may be lost.
-    pub async fn due_sessions(&self, now: Time, per_shard: usize) -> Result<Vec<(WorkspaceUid, SessionWork)>> {
-        let keys = self.due(DueKind::Session, now, per_shard).await?;
-        let items = self.get_many(keys).await?;
-        items
-            .into_iter()
-            .map(|(key, item)| Ok((WorkspaceUid::trusted(key.pk.trim_start_matches("Q#")), from_item(item)?)))
-            .collect()
     }
 }

@@ -8,8 +8,8 @@ use reverie_core::settings::Configuration;
 use reverie_core::time::Time;
 
 use super::expression::{Clause, Condition, s};
-use super::lists::{self, Page, Paging};
-use super::{Backoff, Key, Result, Table, TableError, Write, from_item, json_text, to_item};
+use super::lists::{self, Choice, Listed, Page, Paging};
+use super::{Backoff, Key, Result, Table, TableError, Write, json_text, to_item};
 
 /// Users' metadata.
 pub type Metadata = Map<String, Value>;
@@ -34,6 +34,16 @@ pub struct Workspace {
     pub configuration: Configuration,
     /// When it was created.
     pub created_at: Time,
+}
+
+impl Listed for Workspace {
+    fn created_at(&self) -> Time {
+        self.created_at
+    }
+
+    fn name(&self) -> &str {
+        self.name.as_str()
+    }
 }
 
 /// Metadata and configuration that a client sent; what is `None` stays as it is.
@@ -175,31 +185,9 @@ impl Table {
         }
     }
 
-    /// A page of all workspaces, oldest first.
-    pub async fn workspaces(&self, paging: Paging) -> Result<Page<Workspace>> {
-        self.list_entities(lists::WORKSPACES, paging, head_of).await
-    }
-
-    /// A page of a list with its entities.
-    pub(crate) async fn list_entities<T: serde::de::DeserializeOwned>(
-        &self,
-        list: &str,
-        paging: Paging,
-        head_of: impl Fn(&str) -> Key,
-    ) -> Result<Page<T>> {
-        let ties = self.list(list, paging).await?;
-        let keys: Vec<_> = ties.items.iter().map(|tie| head_of(tie)).collect();
-        let mut found = self.get_many(keys.iter().cloned()).await?;
-        // An entity whose row was read and that is gone by now is left out.
-        let items = keys
-            .iter()
-            .filter_map(|key| found.remove(key))
-            .map(from_item)
-            .collect::<Result<_>>()?;
-        Ok(Page {
-            items,
-            total: ties.total,
-        })
+    /// A page of all workspaces, or of those that are wanted, oldest first.
+    pub async fn workspaces(&self, paging: Paging, choice: Option<&Choice<'_, Workspace>>) -> Result<Page<Workspace>> {
+        self.list_entities(lists::WORKSPACES, paging, choice, head_of).await
     }
 }
 

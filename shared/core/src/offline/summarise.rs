@@ -1,7 +1,7 @@
 //! Summaries without a model: sentences picked out and quoted, each on a line with its speaker.
 //!
-//! A sentence counts by what it says: one that states something about its speaker most, names and numbers some, talk
-//! nothing. The previous summary's lines compete with one another for half of the room at least, so that facts said
+//! A sentence counts by what it says: one that states something about its speaker most, one with names and numbers less,
+//! talk nothing. The previous summary's lines compete with one another for half of the room at least, so that facts said
 //! early survive, and with nothing said since; among equals the earlier one stays.
 
 use std::collections::HashSet;
@@ -167,14 +167,14 @@ fn worth(speaker: &PeerName, text: &str) -> u32 {
         observed: std::slice::from_ref(speaker),
         instructions: None,
     };
-    let states = !derive(&request).statements.is_empty();
-    let found = tokens(text);
+    if !derive(&request).statements.is_empty() {
+        return STATEMENT;
+    }
     // A sentence begins with a capital whatever it says.
+    let found = tokens(text);
     let names = found
         .iter()
         .skip(1)
-        .filter(|token| token.kind == Kind::Number || (token.is_capitalised() && token.text.chars().count() > 1))
-        .count();
-    let names = u32::try_from(names).unwrap_or(u32::MAX).min(NAMES);
-    if states { STATEMENT + names } else { names }
+        .filter(|token| token.kind == Kind::Number || (token.is_capitalised() && token.text.chars().count() > 1));
+    u32::try_from(names.count()).unwrap_or(u32::MAX).min(NAMES)
 }

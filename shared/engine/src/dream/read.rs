@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use reverie_aws::table::conclusions::Remains;
 use reverie_aws::table::lists::{Page, Paging};
 use reverie_aws::table::representations::Representation;
 use reverie_aws::table::runs::{Row, Run};
@@ -145,15 +146,22 @@ impl Engine {
                 Row::Reinforced { .. } | Row::Card { .. } => Vec::new(),
             })
             .collect();
-        let standings = self.standings(&ids).await?;
-        let known = self.table.live_or_buried(&ids).await?;
+        let remains = self.table.remains(&ids).await?;
+        let standings = self.standings(&remains).await?;
+        let known = remains
+            .into_iter()
+            .map(|(id, remains)| (id, remains.into_conclusion()))
+            .collect();
         Ok(Some(resolve(run, rows, &standings, &known)))
     }
 
     /// How conclusions stand: what a dream past retention removed is unavailable.
-    async fn standings(&self, ids: &[ConclusionId]) -> Result<HashMap<ConclusionId, Standing>> {
+    async fn standings(&self, remains: &HashMap<ConclusionId, Remains>) -> Result<HashMap<ConclusionId, Standing>> {
         let now = self.now();
-        let mut standings = self.table.standings(ids).await?;
+        let mut standings: HashMap<_, _> = remains
+            .iter()
+            .map(|(id, remains)| (id.clone(), remains.standing()))
+            .collect();
         let by: HashSet<RunId> = standings
             .values()
             .filter_map(|standing| match standing {

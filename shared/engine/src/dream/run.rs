@@ -39,8 +39,6 @@ const TAKEOVERS: u32 = 5;
 const QUEUE_ATTEMPTS: u32 = 2;
 /// The longest wait for a reasoner that says when it may be asked again.
 const LONGEST_WAIT: Duration = Duration::from_mins(15);
-/// How long one delivery works on a run before it hands it on: a run may take longer than a function lives.
-const SLICE: Duration = Duration::from_mins(5);
 
 /// Why a run stops before its end.
 pub(super) enum Stop {
@@ -78,8 +76,9 @@ pub(super) struct Executor<'a> {
     news: News,
     /// What earlier turns of the phase said, as far as it was read.
     pub(super) recall: Recall,
-    /// When this delivery began.
+    /// When this delivery began, and the run's version then.
     began: Time,
+    opened: u64,
 }
 
 pub(crate) fn phases(dream_type: DreamType) -> &'static [Phase] {
@@ -94,6 +93,9 @@ impl Engine {
     /// Runs a claimed run to its end, or to where it must stop.
     pub(crate) async fn execute(&self, run: Run) -> Result<()> {
         tracing::info!(run.id = %run.id, run.dream_type = run.dream_type.as_str(), run.fence = run.fence, "running a dream");
+        if run.takeovers > TAKEOVERS {
+            return self.give_up(run).await;
+        }
         let mut executor = match Executor::open(self, run.clone()).await {
             Ok(Some(executor)) => executor,
             Ok(None) => return Ok(()),
@@ -105,6 +107,41 @@ impl Engine {
             Err(Stop::Engine(error)) => Err(self.let_go(&executor.run, error).await),
             Err(Stop::Reasoner(error)) => Err(self.let_go(&executor.run, error.into()).await),
         }
+    }
+
+    /// Ends a run that fails whoever tries, whatever it is that fails: the slot must not stay taken for ever.
+    async fn give_up(&self, mut run: Run) -> Result<()> {
+        run.errors
+            .push(format!("gave up: stopped {TAKEOVERS} times without progress"));
+        run.failed_phases = phases(run.dream_type).to_vec();
+        tracing::error!(run.id = %run.id, "a dream was given up: it stopped {TAKEOVERS} times without progress");
+        self.end_run(&run, Status::Failed, Outcome::Failed).await?;
+        Ok(())
+    }
+
+    /// Ends a running run: its item, its stored answers, the run that it took back, and the machine, in one transaction.
+    /// `false` when it is no longer ours.
+    async fn end_run(&self, run: &Run, status: Status, outcome: Outcome) -> Result<bool> {
+        let checkpoints = self.table.checkpoints(&run.id).await?;
+        let mut writes = vec![self.ended(run, status), RunWrite::Forget(checkpoints)];
+        if let Some(target) = &run.undo_of
+            && outcome == Outcome::Completed
+            && let Some(before) = self.table.run(target).await?
+        {
+            let after = Run {
+                undone_by: Some(run.id.clone()),
+                ..before.clone()
+            };
+            writes.push(RunWrite::Update { before, after });
+        }
+        let event = Event::Ended {
+            run: run.id.clone(),
+            outcome,
+        };
+        let advanced = self
+            .advance(&run.representation(), &event, &writes, Caller::Handler)
+            .await?;
+        Ok(matches!(advanced, Advance::Done(_)))
     }
 
     /// Gives the lease back, so that the next delivery goes on at once instead of waiting for its end.
@@ -153,6 +190,7 @@ impl<'a> Executor<'a> {
             card_allowed: levels.card_creation(engine.config.defaults).value,
         };
         let news = engine.news(&representation, &run).await?;
+        let opened = run.version;
         let mut executor = Self {
             instructions: levels.instructions(Agent::Dreamer).value.map(str::to_owned),
             card_instructions: levels.card_instructions().value.map(str::to_owned),
@@ -165,6 +203,7 @@ impl<'a> Executor<'a> {
             card_revision: 0,
             limits,
             began: engine.now(),
+            opened,
         };
         Ok(executor.reload().await?.then_some(executor))
     }
@@ -202,14 +241,6 @@ impl<'a> Executor<'a> {
 
     async fn go(&mut self) -> Result<(), Stop> {
         let phases = phases(self.run.dream_type);
-        if self.run.takeovers > TAKEOVERS {
-            // Something here fails whoever tries; the slot must not stay taken for ever.
-            self.run
-                .errors
-                .push(format!("gave up: stopped {TAKEOVERS} times without progress"));
-            self.run.failed_phases = phases.to_vec();
-            return self.finish(phases).await;
-        }
         while let Some(phase) = phases.get(self.run.progress.phase as usize) {
             let over = match phase {
                 Phase::Undo => self.undo().await.map(|()| true),
@@ -299,11 +330,12 @@ impl<'a> Executor<'a> {
         self.run.progress = self.run.progress.next_phase();
     }
 
-    /// Hands the run on when its slice is over: gives the lease back and asks for somebody to go on with it. Should the
-    /// message get lost, the due index has the run.
+    /// Hands the run on when its slice is over and something of it is done, however short the slice: a run may take
+    /// longer than a function lives. Gives the lease back and asks for somebody to go on with it; should the message get
+    /// lost, the due index has the run.
     async fn hand_over_in_time(&mut self) -> Result<(), Stop> {
         let now = self.engine.now();
-        if now.since(self.began) < SLICE {
+        if now.since(self.began) < self.engine.config.slice || self.run.version == self.opened {
             return Ok(());
         }
         let after = Run {
@@ -543,30 +575,8 @@ impl<'a> Executor<'a> {
         } else {
             (Status::Completed, Outcome::Completed)
         };
-        let checkpoints = self.engine.table.checkpoints(&self.run.id).await?;
-        let end = self.engine.ended(&self.run, status);
-        let mut writes = vec![end, RunWrite::Forget(checkpoints)];
-        if let Some(target) = &self.run.undo_of
-            && !failed
-            && let Some(before) = self.engine.table.run(target).await?
-        {
-            let after = Run {
-                undone_by: Some(self.run.id.clone()),
-                ..before.clone()
-            };
-            writes.push(RunWrite::Update { before, after });
-        }
-        let event = Event::Ended {
-            run: self.run.id.clone(),
-            outcome,
-        };
-        match self
-            .engine
-            .advance(&self.run.representation(), &event, &writes, Caller::Handler)
-            .await?
-        {
-            Advance::Done(_) => {}
-            Advance::Lost | Advance::Gone => return Err(Stop::Lost),
+        if !self.engine.end_run(&self.run, status, outcome).await? {
+            return Err(Stop::Lost);
         }
         tracing::info!(
             run.id = %self.run.id,

@@ -7,11 +7,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use http::StatusCode;
-use reverie_aws::table::conclusions::Window;
-use reverie_aws::table::lists::{Page, Paging};
-use reverie_aws::table::representations::Representation;
 use reverie_aws::table::workspaces::Workspace;
 use reverie_core::conclusion::SessionRef;
+use reverie_core::filter::{Column, Filter, Schema};
 use reverie_core::id::{ConclusionId, PeerName, RepresentationId, SessionName};
 use reverie_core::text::estimate_tokens;
 use reverie_engine::NewConclusion;
@@ -20,10 +18,13 @@ use super::representation::distance;
 use crate::app::App;
 use crate::call::Call;
 use crate::error::Error;
-use crate::filter::{self, Conclusions, single};
+use crate::filter;
+use crate::filter::rows::{ConclusionRow, Pair, SHARED};
 use crate::page::{Body, paging};
 use crate::validate::{Node, Problems};
 use crate::wire::ConclusionBody;
+
+mod listing;
 
 /// The most conclusions of one POST.
 const MAX_CONCLUSIONS: usize = 100;
@@ -159,75 +160,20 @@ async fn list(State(app): State<App>, call: Call) -> Result<Response, Error> {
     let filters = filter::read(&body.optional(&mut problems), &mut problems);
     let paging = paging(&call.query(), &mut problems);
     problems.finish(Some(()))?;
-    let wanted = Conclusions::read(filters)?;
+    let filter = filter::parse(filters, &Schema::CONCLUSION)?;
     let workspace = app.workspace(&call).await?;
-    let page = found(&app, &workspace, &wanted, paging).await?;
+    let page = listing::page(&app, &workspace, &filter, paging).await?;
     Ok(Body::of(page, paging).into_response())
 }
 
-/// The representations of a workspace whose conclusions can be wanted.
-async fn representations(app: &App, workspace: &Workspace, wanted: &Conclusions) -> Result<Vec<Representation>, Error> {
-    let name = |wanted| single(wanted).map(PeerName::parse);
-    let one = match (name(&wanted.observer), name(&wanted.observed)) {
-        (Some(Err(_)), _) | (_, Some(Err(_))) => return Ok(Vec::new()),
-        (Some(Ok(observer)), Some(Ok(observed))) => {
-            let id = RepresentationId::of(&workspace.uid, &observer, &observed);
-            return Ok(app.table.representation(&id).await?.into_iter().collect());
-        }
-        (_, observed) => observed.and_then(Result::ok),
-    };
-    let mut all = app.table.representations(&workspace.uid, one.as_ref()).await?;
-    all.retain(|found| wanted.in_representation(found.observer.as_str(), found.observed.as_str()));
-    Ok(all)
-}
-
-/// A page of the wanted conclusions, newest first unless reversed. Of a single representation that is wanted whole,
-/// only what precedes the end of the page is read.
-async fn found(
-    app: &App,
-    workspace: &Workspace,
-    wanted: &Conclusions,
-    paging: Paging,
-) -> Result<Page<ConclusionBody>, Error> {
-    let representations = representations(app, workspace, wanted).await?;
-    if let ([one], true) = (representations.as_slice(), wanted.whole_representations()) {
-        let total = usize::try_from(one.live).unwrap_or(usize::MAX);
-        let limit = paging.offset().saturating_add(paging.size);
-        if paging.offset() >= total {
-            let items = Vec::new();
-            return Ok(Page { items, total });
-        }
-        let window = Window {
-            newest_first: !paging.reverse,
-            limit,
-        };
-        let conclusions = app.table.conclusions(&one.id, window).await?;
-        let items = conclusions
-            .into_iter()
-            .skip(paging.offset())
-            .map(|conclusion| ConclusionBody::of(conclusion, &one.observer, &one.observed))
-            .collect();
-        return Ok(Page { items, total });
+/// The only value that a column may have, if there is one.
+fn single(filter: &Filter, column: Column) -> Option<String> {
+    let values = filter.values_of(column)?;
+    let mut values = values.into_iter();
+    match (values.next(), values.next()) {
+        (Some(value), None) => Some(value.to_owned()),
+        _ => None,
     }
-    let mut all = Vec::new();
-    if let Some(ids) = wanted.ids() {
-        let by_id = app.table.conclusions_by_id(&ids).await?;
-        for conclusion in by_id.into_values() {
-            let representation = conclusion.id.representation();
-            if let Some(found) = representations.iter().find(|found| found.id == representation) {
-                all.push((conclusion, found));
-            }
-        }
-    } else {
-        for representation in &representations {
-            let conclusions = app.table.all_conclusions(&representation.id).await?;
-            all.extend(conclusions.into_iter().map(|conclusion| (conclusion, representation)));
-        }
-    }
-    all.retain(|(conclusion, _)| wanted.matches(conclusion));
-    all.sort_by(|(a, _), (b, _)| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
-    let page = paging.of(all);
-    Ok(page.map(|(conclusion, found)| ConclusionBody::of(conclusion, &found.observer, &found.observed)))
 }
 
 async fn query(State(app): State<App>, call: Call) -> Result<Json<Vec<ConclusionBody>>, Error> {
@@ -241,29 +187,29 @@ async fn query(State(app): State<App>, call: Call) -> Result<Json<Vec<Conclusion
     let far = far.and_then(|node| node.share(&mut problems));
     let filters = filter::read(&body, &mut problems);
     let (text, top_k) = problems.finish(text.zip(top_k))?;
-    let wanted = Conclusions::read(filters)?;
-    let (Some(observer), Some(observed)) = (single(&wanted.observer), single(&wanted.observed)) else {
-        let detail = "Filters must name one observer and one observed peer";
-        return Err(Error::refused(StatusCode::UNPROCESSABLE_ENTITY, detail));
-    };
+    let filter = filter::parse(filters, &Schema::CONCLUSION)?;
+    let pair = single(&filter, Column::Observer).zip(single(&filter, Column::Observed));
+    let (observer, observed) =
+        pair.ok_or_else(|| Error::unprocessable("filters must name one observer and one observed peer"))?;
     let workspace = app.workspace(&call).await?;
-    let (Ok(observer), Ok(observed)) = (PeerName::parse(observer), PeerName::parse(observed)) else {
+    let (Ok(observer), Ok(observed)) = (PeerName::parse(&observer), PeerName::parse(&observed)) else {
         return Ok(Json(Vec::new()));
+    };
+    let pair = Pair {
+        workspace: &workspace.name,
+        observer: &observer,
+        observed: &observed,
     };
     let representation = RepresentationId::of(&workspace.uid, &observer, &observed);
     // What else is wanted is looked at after the search, which then must go on to the end.
-    let reach = if wanted.whole_representations() {
-        top_k
-    } else {
-        usize::MAX
-    };
+    let reach = if filter.tests_only(SHARED) { top_k } else { usize::MAX };
     let nearest = app
         .engine
         .query_conclusions(&representation, &text, reach, distance(far))
         .await?;
     let bodies = nearest
         .into_iter()
-        .filter(|conclusion| wanted.matches(conclusion))
+        .filter(|conclusion| filter.matches(&ConclusionRow(conclusion, pair)))
         .take(top_k)
         .map(|conclusion| ConclusionBody::of(conclusion, &observer, &observed))
         .collect();

@@ -47,6 +47,21 @@ async fn known_peer(app: &App, workspace: &Workspace, text: &str) -> Result<Peer
     }
 }
 
+/// Observer and observed by what may be their names; the observer itself where no other is named.
+async fn known_pair(
+    app: &App,
+    workspace: &Workspace,
+    observer: &str,
+    observed: Option<String>,
+) -> Result<(PeerName, PeerName), Error> {
+    let observer = known_peer(app, workspace, observer).await?;
+    let observed = match observed.filter(|observed| *observed != observer.as_str()) {
+        Some(other) => known_peer(app, workspace, &other).await?,
+        None => observer.clone(),
+    };
+    Ok((observer, observed))
+}
+
 async fn schedule(State(app): State<App>, call: Call) -> Result<Response, Error> {
     let mut problems = Problems::default();
     let read = call.body();
@@ -82,13 +97,7 @@ async fn schedule(State(app): State<App>, call: Call) -> Result<Response, Error>
         },
         None => None,
     };
-    let observed = observed.unwrap_or_else(|| observer.clone());
-    let observer = known_peer(&app, &workspace, &observer).await?;
-    let observed = if observed == observer.as_str() {
-        observer.clone()
-    } else {
-        known_peer(&app, &workspace, &observed).await?
-    };
+    let (observer, observed) = known_pair(&app, &workspace, &observer, observed).await?;
     let session = match session {
         Some(text) => {
             let name = SessionName::parse(&text).map_err(|_| Error::no_session(&text, workspace.name.as_str()))?;
@@ -227,9 +236,7 @@ async fn status(State(app): State<App>, call: Call) -> Result<Json<StatusBody>, 
     let observed = text(&query, "observed", &mut problems);
     let observer = problems.finish(observer)?;
     let workspace = app.workspace(&call).await?;
-    let observed = observed.unwrap_or_else(|| observer.clone());
-    let observer = known_peer(&app, &workspace, &observer).await?;
-    let observed = known_peer(&app, &workspace, &observed).await?;
+    let (observer, observed) = known_pair(&app, &workspace, &observer, observed).await?;
     let status = match app.engine.why_not(&workspace, &observer, &observed).await? {
         Some(status) => status,
         None => nothing_known(&app, &workspace, &observed).await?,

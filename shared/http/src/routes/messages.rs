@@ -5,10 +5,12 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use http::StatusCode;
-use reverie_aws::table::lists::{Page, Paging};
+use reverie_aws::table::lists::{Page, Paging, Sieve};
 use reverie_aws::table::sessions::Session;
 use reverie_aws::table::workspaces::{Given, Workspace};
+use reverie_core::filter::{Column, Filter, Schema};
 use reverie_core::id::{MessageId, PeerName, Seq, SessionName, WorkspaceName};
+use reverie_core::message::Message;
 use reverie_engine::NewMessage;
 use serde_json::json;
 
@@ -16,6 +18,7 @@ use crate::app::App;
 use crate::call::Call;
 use crate::error::Error;
 use crate::filter;
+use crate::filter::rows::MessageRow;
 use crate::given;
 use crate::page::{Body, paging};
 use crate::validate::{Node, Problems};
@@ -25,6 +28,8 @@ use crate::wire::{MessageBody, Place};
 const MAX_MESSAGES: usize = 100;
 /// The most characters of a message.
 const MAX_CONTENT: usize = 25_000;
+/// How many messages are held at once while a session is gone through: 100 kB each at most.
+const PART: usize = 200;
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()
@@ -130,34 +135,79 @@ async fn list(State(app): State<App>, call: Call) -> Result<Response, Error> {
     let filters = filter::read(&body.optional(&mut problems), &mut problems);
     let paging = paging(&call.query(), &mut problems);
     problems.finish(Some(()))?;
-    filter::none("messages", filters)?;
-    let (workspace, session) = place(&app, &call).await?;
-    let state = app.table.session_state(&session.uid).await?;
-    let total = state.map_or(0, |state| state.last_seq.0);
-    let mut messages = match range(total, paging) {
-        Some((first, last)) => app.table.messages(&session.uid, first, last).await?,
-        None => Vec::new(),
-    };
-    if paging.reverse {
-        messages.reverse();
-    }
+    let filter = filter::parse(filters, &Schema::MESSAGE)?;
+    let (workspace, session) = self::place(&app, &call).await?;
     let place = Place {
         workspace: &workspace.name,
         session: &session.name,
         uid: &session.uid,
     };
-    let page = Page {
-        items: messages,
-        total: usize::try_from(total).unwrap_or(usize::MAX),
+    let here = filter.allows(Column::Workspace, workspace.name.as_str())
+        && filter.allows(Column::Session, session.name.as_str());
+    let page = if filter == Filter::default() {
+        let total = last_seq(&app, &session).await?;
+        let items = run(&app, &session, total, paging).await?;
+        let total = usize::try_from(total).unwrap_or(usize::MAX);
+        Page { items, total }
+    } else if here {
+        matching(&app, &session, paging, |message| {
+            filter.matches(&MessageRow(message, place))
+        })
+        .await?
+    } else {
+        paging.of(Vec::new())
     };
     Ok(Body::of(page.map(|message| MessageBody::of(message, place)), paging).into_response())
+}
+
+/// The newest message of a session: how many there are.
+async fn last_seq(app: &App, session: &Session) -> Result<u64, Error> {
+    let state = app.table.session_state(&session.uid).await?;
+    Ok(state.map_or(0, |state| state.last_seq.0))
+}
+
+/// A page of all messages, of which there are `total`.
+async fn run(app: &App, session: &Session, total: u64, paging: Paging) -> Result<Vec<Message>, Error> {
+    let Some((first, last)) = range(total, paging) else {
+        return Ok(Vec::new());
+    };
+    let mut messages = app.table.messages(&session.uid, first, last).await?;
+    if paging.reverse {
+        messages.reverse();
+    }
+    Ok(messages)
+}
+
+/// A page of the messages that are wanted. Goes through the whole session, a part at a time.
+async fn matching(
+    app: &App,
+    session: &Session,
+    paging: Paging,
+    wanted: impl Fn(&Message) -> bool,
+) -> Result<Page<Message>, Error> {
+    let total = last_seq(app, session).await?;
+    let mut sieve = Sieve::new(paging);
+    let mut part = Paging {
+        page: 1,
+        size: PART,
+        reverse: paging.reverse,
+    };
+    while range(total, part).is_some() {
+        let messages = run(app, session, total, part).await?;
+        messages
+            .into_iter()
+            .filter(&wanted)
+            .for_each(|message| sieve.offer(message));
+        part.page += 1;
+    }
+    Ok(sieve.page())
 }
 
 fn no_message(id: &str) -> Error {
     Error::not_found(format!("Message with ID {id} not found"))
 }
 
-async fn read(app: &App, call: &Call) -> Result<(Workspace, Session, reverie_core::message::Message), Error> {
+async fn read(app: &App, call: &Call) -> Result<(Workspace, Session, Message), Error> {
     let (workspace, session) = place(app, call).await?;
     let id = call.text("message_id");
     let seq = MessageId::seq_in(&session.uid, id).ok_or_else(|| no_message(id))?;
@@ -166,7 +216,7 @@ async fn read(app: &App, call: &Call) -> Result<(Workspace, Session, reverie_cor
     Ok((workspace, session, message))
 }
 
-fn shown(workspace: &Workspace, session: &Session, message: reverie_core::message::Message) -> Json<MessageBody> {
+fn shown(workspace: &Workspace, session: &Session, message: Message) -> Json<MessageBody> {
     let place = Place {
         workspace: &workspace.name,
         session: &session.name,

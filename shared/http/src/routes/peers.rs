@@ -5,8 +5,11 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use axum::{Json, Router};
 use http::StatusCode;
+use reverie_aws::table::peers::Peer;
+use reverie_aws::table::sessions::Session;
 use reverie_aws::table::workspaces::Workspace;
 use reverie_core::conclusion::CardEntry;
+use reverie_core::filter::Schema;
 use reverie_core::id::{PeerName, RepresentationId, WorkspaceName};
 
 use super::workspaces::created;
@@ -14,6 +17,7 @@ use crate::app::App;
 use crate::call::Call;
 use crate::error::Error;
 use crate::filter;
+use crate::filter::rows::{PeerRow, SessionRow};
 use crate::given::{Level, given};
 use crate::page::{Body, paging};
 use crate::validate::Problems;
@@ -60,12 +64,14 @@ async fn list(State(app): State<App>, call: Call) -> Result<Response, Error> {
     let kind = kind.and_then(|kind| kind.one_of(&mut problems, &["scope", "all"]));
     let paging = paging(&call.query(), &mut problems);
     problems.finish(Some(()))?;
-    filter::none("peers", filters)?;
+    let filter = filter::parse(filters, &Schema::PEER)?;
     let workspace = app.workspace(&call).await?;
+    let wanted = |peer: &Peer| filter.matches(&PeerRow(peer, &workspace.name));
+    let choice = filter::choice(&filter, Some(&workspace.name), &wanted);
     let page = match kind {
         // There are no scopes yet.
         Some("scope") => paging.of(Vec::new()),
-        _ => app.table.peers(&workspace.uid, paging).await?,
+        _ => app.table.peers(&workspace.uid, paging, choice.as_ref()).await?,
     };
     let page = page.map(|peer| PeerBody::of(peer, &workspace.name));
     Ok(Body::of(page, paging).into_response())
@@ -90,10 +96,15 @@ async fn sessions(State(app): State<App>, call: Call) -> Result<Response, Error>
     let filters = filter::read(&body.optional(&mut problems), &mut problems);
     let paging = paging(&call.query(), &mut problems);
     problems.finish(Some(()))?;
-    filter::none("sessions", filters)?;
+    let filter = filter::parse(filters, &Schema::SESSION)?;
     let workspace = app.workspace(&call).await?;
     let peer = app.peer(&workspace, &call.peer()?).await?;
-    let page = app.table.sessions_of_peer(&workspace.uid, &peer.name, paging).await?;
+    let wanted = |session: &Session| filter.matches(&SessionRow(session, &workspace.name));
+    let choice = filter::choice(&filter, Some(&workspace.name), &wanted);
+    let page = app
+        .table
+        .sessions_of_peer(&workspace.uid, &peer.name, paging, choice.as_ref())
+        .await?;
     Ok(Body::of(SessionBody::page(page, &workspace.name), paging).into_response())
 }
 

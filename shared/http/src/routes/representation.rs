@@ -1,11 +1,14 @@
 //! What an observer believes of a peer, as text: representation and context.
 
+use std::collections::BTreeSet;
+
 use axum::extract::State;
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use reverie_aws::table::conclusions::Window;
 use reverie_aws::table::workspaces::Workspace;
 use reverie_core::conclusion::{Conclusion, Level};
+use reverie_core::filter::session_allowlist;
 use reverie_core::id::{PeerName, RepresentationId, SessionName};
 
 use super::peers::target;
@@ -31,7 +34,7 @@ pub(crate) fn routes() -> Router<App> {
 
 /// How a representation is to be made.
 #[derive(Debug)]
-struct Recall {
+pub(super) struct Recall {
     query: Option<String>,
     max_distance: Option<f64>,
     mix: Mix,
@@ -39,7 +42,7 @@ struct Recall {
 
 impl Recall {
     /// Reads the options from a body or a query.
-    fn read(node: &Node, problems: &mut Problems, most_frequent: bool) -> Self {
+    pub(super) fn read(node: &Node, problems: &mut Problems, most_frequent: bool) -> Self {
         let query = node.at("search_query").given();
         let query = query.and_then(|node| node.text(problems, 0, usize::MAX));
         let top_k = node.at("search_top_k").given();
@@ -63,21 +66,24 @@ impl Recall {
         }
     }
 
-    /// The representation's text. Inside one session only what was said there is recalled: what was concluded over
-    /// several sessions cannot be shown to lie inside it.
-    async fn text(
+    /// The representation's text. Inside some sessions only what was said there is recalled: what was concluded over
+    /// several sessions cannot be shown to lie inside them.
+    pub(super) async fn text(
         &self,
         app: &App,
         representation: &RepresentationId,
-        session: Option<&SessionName>,
+        sessions: Option<&BTreeSet<SessionName>>,
     ) -> Result<String, Error> {
         let within = |conclusion: &Conclusion| {
-            session.is_none_or(|session| {
+            sessions.is_none_or(|sessions| {
                 conclusion.level == Level::Explicit
-                    && conclusion.session.as_ref().is_some_and(|said| said.name == *session)
+                    && conclusion
+                        .session
+                        .as_ref()
+                        .is_some_and(|said| sessions.contains(&said.name))
             })
         };
-        let everything = session.is_some() || self.mix.derived() > 0;
+        let everything = sessions.is_some() || self.mix.derived() > 0;
         let window = Window {
             newest_first: true,
             limit: if everything { usize::MAX } else { self.mix.max },
@@ -86,8 +92,8 @@ impl Recall {
         recent.retain(within);
         let mut nearest = Vec::new();
         if let Some(query) = &self.query {
-            // A session's share of the nearest is not known before they are all at hand.
-            let top_k = if session.is_some() {
+            // The sessions' share of the nearest is not known before they are all at hand.
+            let top_k = if sessions.is_some() {
                 usize::MAX
             } else {
                 self.mix.nearest()
@@ -126,7 +132,10 @@ async fn representation(State(app): State<App>, call: Call) -> Result<Json<Repre
         scope.refuse(&mut problems, "scopes are not offered");
     }
     problems.finish(Some(()))?;
-    filter::none("a representation", filters)?;
+    let allowed = match filters {
+        Some(filters) => Some(session_allowlist(filters, session.as_deref())?),
+        None => None,
+    };
     let workspace = app.workspace(&call).await?;
     // Nothing is believed of or by somebody unknown: an empty text, as the contract wants it.
     let observer = call.peer().ok();
@@ -138,7 +147,9 @@ async fn representation(State(app): State<App>, call: Call) -> Result<Json<Repre
     let text = match (observer, observed, session) {
         (Some(observer), Some(observed), Ok(session)) => {
             let representation = RepresentationId::of(&workspace.uid, &observer, &observed);
-            recall.text(&app, &representation, session.as_ref()).await?
+            // The one session is among those of the filter: it alone is recalled.
+            let sessions = session.map(|session| BTreeSet::from([session])).or(allowed);
+            recall.text(&app, &representation, sessions.as_ref()).await?
         }
         _ => String::new(),
     };

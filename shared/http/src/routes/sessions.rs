@@ -10,6 +10,7 @@ use http::StatusCode;
 use reverie_aws::table::lists::Page;
 use reverie_aws::table::sessions::{GivenSession, MemberConfig, Session};
 use reverie_aws::table::workspaces::{Given, Workspace};
+use reverie_core::filter::Schema;
 use reverie_core::id::{PeerName, SessionName, WorkspaceName};
 
 use super::workspaces::{accepted, created};
@@ -17,6 +18,7 @@ use crate::app::App;
 use crate::call::Call;
 use crate::error::Error;
 use crate::filter;
+use crate::filter::rows::SessionRow;
 use crate::given::{Level, check_summaries, given, member};
 use crate::page::{Body, paging};
 use crate::validate::{Node, Problems};
@@ -91,9 +93,11 @@ async fn list(State(app): State<App>, call: Call) -> Result<Response, Error> {
     let filters = filter::read(&body.optional(&mut problems), &mut problems);
     let paging = paging(&call.query(), &mut problems);
     problems.finish(Some(()))?;
-    filter::none("sessions", filters)?;
+    let filter = filter::parse(filters, &Schema::SESSION)?;
     let workspace = app.workspace(&call).await?;
-    let page = app.table.sessions(&workspace.uid, paging).await?;
+    let wanted = |session: &Session| filter.matches(&SessionRow(session, &workspace.name));
+    let choice = filter::choice(&filter, Some(&workspace.name), &wanted);
+    let page = app.table.sessions(&workspace.uid, paging, choice.as_ref()).await?;
     Ok(Body::of(SessionBody::page(page, &workspace.name), paging).into_response())
 }
 

@@ -5,6 +5,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{post, put};
 use axum::{Json, Router};
 use http::StatusCode;
+use reverie_aws::table::workspaces::Workspace;
+use reverie_core::filter::Schema;
 use reverie_core::id::WorkspaceName;
 use reverie_engine::NotDeleted;
 use serde_json::json;
@@ -13,6 +15,7 @@ use crate::app::App;
 use crate::call::Call;
 use crate::error::Error;
 use crate::filter;
+use crate::filter::rows::WorkspaceRow;
 use crate::given::{Level, check_summaries, given};
 use crate::page::{Body, paging};
 use crate::validate::Problems;
@@ -61,8 +64,11 @@ async fn list(State(app): State<App>, call: Call) -> Result<Response, Error> {
     let filters = filter::read(&body.optional(&mut problems), &mut problems);
     let paging = paging(&call.query(), &mut problems);
     problems.finish(Some(()))?;
-    filter::none("workspaces", filters)?;
-    let page = app.table.workspaces(paging).await?.map(WorkspaceBody::from);
+    let filter = filter::parse(filters, &Schema::WORKSPACE)?;
+    let wanted = |workspace: &Workspace| filter.matches(&WorkspaceRow(workspace));
+    let choice = filter::choice(&filter, None, &wanted);
+    let page = app.table.workspaces(paging, choice.as_ref()).await?;
+    let page = page.map(WorkspaceBody::from);
     Ok(Body::of(page, paging).into_response())
 }
 

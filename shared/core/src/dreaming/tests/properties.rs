@@ -139,10 +139,11 @@ fn settle(world: &mut World, reconcile_every: Option<Duration>) {
 }
 
 fn config() -> ProptestConfig {
+    let default = ProptestConfig::default();
     ProptestConfig {
-        cases: 384,
+        cases: default.cases.max(384),
         failure_persistence: None,
-        ..ProptestConfig::default()
+        ..default
     }
 }
 

@@ -32,6 +32,20 @@ struct Context<'a> {
     now: Time,
 }
 
+impl Context<'_> {
+    /// Whether a dream, or an undo, ended in a way that moves the baseline; two may do so within one moment.
+    fn begins_anew(&self) -> bool {
+        let running = self.before.running.as_ref();
+        match self.event {
+            Event::Ended { run, outcome } => running.is_some_and(|running| {
+                let moves = matches!(running.dream_type, DreamType::Omni | DreamType::Undo);
+                running.run == *run && moves && *outcome != Outcome::Failed
+            }),
+            _ => false,
+        }
+    }
+}
+
 impl fmt::Display for Context<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:?} at {}, {:?}", self.event, self.now, self.view)?;
@@ -382,7 +396,7 @@ impl World {
         let armed = state.armed_since;
         let omni_claimed =
             state.running != before.running && state.running.as_ref().is_some_and(|r| r.dream_type == DreamType::Omni);
-        let moved = state.last_dream_at != before.last_dream_at;
+        let moved = context.begins_anew();
         let kept = armed == before.armed_since || before.armed_since.is_none();
         let over = omni_claimed || moved || !self.threshold_met();
         assert!(kept || over, "rule 4: {context}");
