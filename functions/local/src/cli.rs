@@ -2,12 +2,16 @@
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
+use reverie_aws::system::{SystemClock, SystemIds};
 use reverie_core::config::Config;
+use reverie_models::{Minds, ModelConfig};
 use tracing_subscriber::EnvFilter;
 
+use crate::models::aws_access;
 use crate::runtime::{self, Foundation, Handlers, Options, Running};
 
 mod check_model;
@@ -67,6 +71,22 @@ fn config() -> anyhow::Result<Config> {
     Ok(Config::read(|name| std::env::var(name).ok())?)
 }
 
+/// Who thinks and who embeds, from the environment.
+async fn minds() -> anyhow::Result<Minds> {
+    let config = ModelConfig::read(|name| std::env::var(name).ok())?;
+    let aws = if config.needs_aws() { aws_access().await } else { None };
+    Ok(Minds::new(&config, aws, Arc::new(SystemClock), Arc::new(SystemIds))?)
+}
+
+/// Who thinks in a command.
+#[derive(Clone, Copy, Debug)]
+enum Thinks {
+    /// The offline reasoner, so that it is the same everywhere and costs nothing.
+    Offline,
+    /// Who is configured.
+    AsConfigured,
+}
+
 /// A Reverie in this process, for commands that are themselves clients of it.
 struct InProcess {
     tokio: tokio::runtime::Runtime,
@@ -74,9 +94,17 @@ struct InProcess {
 }
 
 impl InProcess {
-    fn start(data_dir: PathBuf, port: u16, config: Config, compose: Compose) -> anyhow::Result<Self> {
+    fn start(data_dir: PathBuf, port: u16, config: Config, thinks: Thinks, compose: Compose) -> anyhow::Result<Self> {
         let tokio = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-        let options = Options { data_dir, port, config };
+        let options = Options {
+            data_dir,
+            port,
+            config,
+            minds: match thinks {
+                Thinks::Offline => Minds::offline(),
+                Thinks::AsConfigured => tokio.block_on(minds())?,
+            },
+        };
         let running = tokio.block_on(runtime::start(&options, compose))?;
         Ok(Self { tokio, running })
     }

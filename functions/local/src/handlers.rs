@@ -1,9 +1,8 @@
-//! The engine behind the runtime's handlers, with the offline reasoner.
+//! The engine behind the runtime's handlers.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use reverie_core::offline::{NgramEmbedder, Offline};
 use reverie_engine::{Engine, EngineError, EngineParts};
 use reverie_http::App;
 
@@ -18,13 +17,14 @@ pub fn compose(foundation: &Foundation) -> Handlers {
         clock,
         ids,
         config,
+        minds,
     } = foundation.clone();
     let engine = Arc::new(Engine::new(EngineParts {
         table: Arc::clone(&table),
         queues: Arc::new(queues.clone()),
         schedules: Arc::new(queues),
-        reasoner: Arc::new(Offline),
-        embedder: Arc::new(NgramEmbedder),
+        reasoner: minds.reasoner,
+        embedder: minds.embedder,
         clock: Arc::clone(&clock),
         ids: Arc::clone(&ids),
         config: config.clone(),

@@ -14,6 +14,7 @@ use reverie_aws::table::{Table, TableError, create_table};
 use reverie_core::config::Config;
 use reverie_core::id::IdSource;
 use reverie_core::ports::{Clock, QueueName};
+use reverie_models::Minds;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -44,6 +45,8 @@ pub struct Options {
     pub port: u16,
     /// The settings.
     pub config: Config,
+    /// Who thinks and who embeds.
+    pub minds: Minds,
 }
 
 /// Why it does not run.
@@ -89,6 +92,8 @@ pub struct Foundation {
     pub ids: Arc<dyn IdSource>,
     /// The settings.
     pub config: Config,
+    /// Who thinks and who embeds.
+    pub minds: Minds,
 }
 
 /// What runs on it.
@@ -147,6 +152,7 @@ pub async fn start(options: &Options, compose: impl FnOnce(&Foundation) -> Handl
         clock,
         ids: Arc::new(SystemIds),
         config: options.config.clone(),
+        minds: options.minds.clone(),
     };
     let handlers = compose(&foundation);
     let freed = foundation.queues.release_in_flight().await?;

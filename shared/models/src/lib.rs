@@ -19,6 +19,7 @@ mod endpoint;
 mod fallback;
 mod fault;
 mod framing;
+mod minds;
 mod models;
 mod openai;
 mod reading;
@@ -34,6 +35,7 @@ pub use conversation::{
 };
 pub use endpoint::Limits;
 pub use error::{ModelError, Origin, PermanentFault, TransientFault};
+pub use minds::Minds;
 pub use model::{LanguageModel, ResponseStream, StreamEvent};
 pub use models::Models;
 pub use pace::{Pace, SystemPace};

@@ -1,7 +1,6 @@
 //! Messages and conclusions that give orders, all the way through: what the model is shown, and what comes of a model
 //! that obeys.
 
-use reverie_models::Provider;
 use serde_json::{Value, json};
 
 use super::{Asked, Seen, scene, verbatim};

@@ -12,6 +12,7 @@ fn sum(one: Report, other: Report) -> Report {
         pruned: one.pruned + other.pruned,
         erasures: one.erasures + other.erasures,
         failed: one.failed + other.failed,
+        summaries: one.summaries + other.summaries,
     }
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::fmt::Write as _;
 
 use reverie_core::conclusion::{Conclusion, Level};
-use reverie_core::offline::{NgramEmbedder, similarity};
+use reverie_core::offline::similarity;
 use reverie_core::reasoner::{Embedder, ReasonerError, Sources};
 
 use super::shown::{Shelf, message};
@@ -54,15 +54,10 @@ impl Reader<'_> {
                 None => return Ok("there are no conclusions".to_owned()),
             }
         };
-        query.embedding = if self.embedder.model() == NgramEmbedder.model() {
-            Some(NgramEmbedder::vector(&wanted.query))
-        } else {
-            let texts = [wanted.query.clone()];
-            let embedded = self.embedder.embed(&texts).await;
-            embedded
-                .map_err(|error| ReasonerError::transient(error.to_string()))?
-                .pop()
-        };
+        let embedded = self.embedder.embed(std::slice::from_ref(&wanted.query)).await;
+        query.embedding = embedded
+            .map_err(|error| ReasonerError::transient(error.to_string()))?
+            .pop();
         let mut found: Vec<_> = of_level(self.shelf, wanted.level)
             .map(|conclusion| (similarity(&query, conclusion), conclusion))
             .filter(|(cosine, _)| *cosine > 0.0)
@@ -160,6 +155,7 @@ fn bounded(text: String) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
+    use reverie_core::offline::NgramEmbedder;
     use reverie_core::reasoner::NoSources;
 
     use super::super::fixture::{stating, wait};
