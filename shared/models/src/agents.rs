@@ -39,7 +39,12 @@ pub struct ModelReasoner {
     pub dreamer: Arc<dyn LanguageModel>,
     /// Makes the vectors that a dream searches by: the embedder of the conclusions.
     pub embedder: Arc<dyn Embedder>,
+    /// How many groups of likely duplicates, updates and patterns a dream is shown at most; 0 for none.
+    pub hints: usize,
 }
+
+/// As many groups as fit into the room that they have.
+const HINTS: usize = 40;
 
 impl ModelReasoner {
     /// With the models that a deployment has for each task; none where it has no language model. `embedder` makes the
@@ -50,6 +55,7 @@ impl ModelReasoner {
             summariser: models.language(Task::Summary)?,
             dreamer: models.language(Task::Dream)?,
             embedder,
+            hints: HINTS,
         })
     }
 }
@@ -69,6 +75,6 @@ impl Reasoner for ModelReasoner {
     }
 
     async fn think(&self, request: ThinkRequest<'_>) -> Result<Thought, ReasonerError> {
-        turn::take(&*self.dreamer, &*self.embedder, &request).await
+        turn::take(&*self.dreamer, &*self.embedder, self.hints, &request).await
     }
 }

@@ -11,10 +11,10 @@ use reverie_core::run::Phase;
 
 use super::shown::{Shelf, plain, section};
 
-/// The most groups that are shown.
-const GROUPS: usize = 40;
 /// The most conclusions of one group that are shown.
 const GROUPED: usize = 6;
+/// The most of the others of a group that are named.
+const NAMED: usize = 40;
 /// The most of the latest conclusions that are shown.
 const LATEST: usize = 60;
 /// Characters of a conclusion's text that are shown.
@@ -23,7 +23,7 @@ const SHOWN: usize = 300;
 const ROOM: usize = 16_000;
 
 /// Writes the message.
-pub(super) fn write(request: &ThinkRequest<'_>, shelf: &Shelf<'_>) -> String {
+pub(super) fn write(request: &ThinkRequest<'_>, shelf: &Shelf<'_>, groups: usize) -> String {
     let mut text = String::new();
     introduce(&mut text, request);
     instruct(&mut text, request);
@@ -32,9 +32,9 @@ pub(super) fn write(request: &ThinkRequest<'_>, shelf: &Shelf<'_>) -> String {
         text.push_str(&section("card", &entries.join("\n")));
     }
     let mut shown = BTreeSet::new();
-    let groups = groups(request, shelf, &mut shown);
-    if !groups.is_empty() {
-        text.push_str(&section("hints", &groups));
+    let hinted = grouped(request, shelf, groups, &mut shown);
+    if !hinted.is_empty() {
+        text.push_str(&section("hints", &hinted));
     }
     if request.phase == Phase::Induction {
         let known = conclusions(request, shelf, &mut shown, |c| c.level == Level::Inductive);
@@ -98,9 +98,17 @@ fn instruct(text: &mut String, request: &ThinkRequest<'_>) {
 }
 
 /// The groups that a cheap search has found, each with its conclusions.
-fn groups(request: &ThinkRequest<'_>, shelf: &Shelf<'_>, shown: &mut BTreeSet<ConclusionId>) -> String {
+fn grouped(
+    request: &ThinkRequest<'_>,
+    shelf: &Shelf<'_>,
+    groups: usize,
+    shown: &mut BTreeSet<ConclusionId>,
+) -> String {
     let mut text = String::new();
-    for (place, Hint { kind, ids }) in hints(request, GROUPS).into_iter().enumerate() {
+    if groups == 0 {
+        return text;
+    }
+    for (place, Hint { kind, ids }) in hints(request, groups).into_iter().enumerate() {
         let mut group = String::new();
         // What is for the card is one list.
         if kind != HintKind::Identity || place == 0 {
@@ -113,7 +121,7 @@ fn groups(request: &ThinkRequest<'_>, shelf: &Shelf<'_>, shown: &mut BTreeSet<Co
             let _ = writeln!(group, "{}", shelf.line(conclusion, SHOWN));
         }
         if surplus > 0 {
-            let names: Vec<_> = ids.iter().take(surplus.min(GROUPS)).map(|id| shelf.short(id)).collect();
+            let names: Vec<_> = ids.iter().take(surplus.min(NAMED)).map(|id| shelf.short(id)).collect();
             let _ = writeln!(group, "and [{}]", names.join("] ["));
         }
         if text.len() + group.len() > ROOM {

@@ -68,6 +68,7 @@ impl Dream {
             summariser: Arc::clone(&self.model) as _,
             dreamer: Arc::clone(&self.model) as _,
             embedder: Arc::new(NgramEmbedder),
+            hints: super::HINTS,
         }
     }
 

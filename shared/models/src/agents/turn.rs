@@ -87,6 +87,7 @@ enum Taken {
 pub(super) async fn take(
     model: &dyn LanguageModel,
     embedder: &dyn Embedder,
+    hints: usize,
     request: &ThinkRequest<'_>,
 ) -> Result<Thought, ReasonerError> {
     let over = Thought {
@@ -108,7 +109,7 @@ pub(super) async fn take(
         sources: request.messages,
     };
     let mut ours = match earlier.last() {
-        None => Message::user(opening::write(request, &shelf)),
+        None => Message::user(opening::write(request, &shelf, hints)),
         Some(last) => last.answer(request, &reader).await?,
     };
     let mut messages: Vec<Message> = earlier.iter().flat_map(|turn| turn.said.clone()).collect();
