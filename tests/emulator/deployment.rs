@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use aws_config::SdkConfig;
 use aws_sdk_dynamodb::types::TimeToLiveSpecification;
 use reverie_local::api::Api;
-use reverie_tests::make::{Python, programs, run};
+use reverie_tests::make::{Python, programs, run, target};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -37,7 +37,7 @@ impl Deployment {
             let mut sam = Python::with("sam", "emulator/sam-requirements.txt").program("sam");
             emulator.surroundings(&mut sam);
             sam.current_dir(folder.path())
-                .env("HOME", folder.path())
+                .env("HOME", home())
                 .env("SAM_CLI_TELEMETRY", "0")
                 .args(arguments);
             sam
@@ -168,6 +168,13 @@ impl Deployment {
         let said = answer.body_mut().read_to_string().unwrap();
         serde_json::from_str(&said).unwrap_or_else(|error| panic!("{method} {path}: {error}: {said}"))
     }
+}
+
+/// A folder for what tools keep about their user.
+pub(crate) fn home() -> PathBuf {
+    let home = target().join("home");
+    fs::create_dir_all(&home).unwrap();
+    home
 }
 
 /// The repository's root.

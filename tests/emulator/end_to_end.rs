@@ -1,9 +1,10 @@
 //! The whole job on the deployed template: over API Gateway's address, through both queues and the scheduler, by the
 //! three functions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_scheduler::operation::get_schedule::GetScheduleOutput;
 use aws_sdk_sqs::types::QueueAttributeName;
 use reverie_aws::table::Table;
@@ -105,22 +106,16 @@ impl World {
         .await;
     }
 
-    /// Everything that the table holds, ordered.
-    async fn everything(&self) -> Vec<String> {
-        let mut pages = self
-            .dynamodb
-            .scan()
-            .table_name(self.stack.output("TableName"))
-            .consistent_read(true)
-            .into_paginator()
-            .items()
-            .send();
-        let mut items = Vec::new();
-        while let Some(item) = pages.next().await {
-            items.push(format!("{:?}", item.unwrap().into_iter().collect::<BTreeMap<_, _>>()));
+    /// Everything that the table holds, by key.
+    async fn everything(&self) -> BTreeMap<String, HashMap<String, AttributeValue>> {
+        let pages = self.dynamodb.scan().table_name(self.stack.output("TableName"));
+        let mut items = pages.consistent_read(true).into_paginator().items().send();
+        let mut all = BTreeMap::new();
+        while let Some(item) = items.next().await {
+            let item = item.unwrap();
+            all.insert(format!("{:?} {:?}", item["PK"], item["SK"]), item);
         }
-        items.sort();
-        items
+        all
     }
 
     /// What maya's representation of herself is called inside.
@@ -188,140 +183,182 @@ fn dreams(api: &Api) -> Vec<Value> {
 #[tokio::test(flavor = "multi_thread")]
 async fn k1_k2_k3_k4_k6_the_template_as_it_is_does_the_whole_job() {
     let world = World::deploy().await;
-    let api = world.stack.workspace("story");
+    let story = Story::begin(&world).await;
 
-    // Messages in, conclusions out.
-    say(&api, "first", &["I live in Berlin. I work as a nurse at the Charité."]);
-    world
-        .until("the first conclusions", SOON, async || {
-            (conclusions(&api).len() >= 2).then_some(())
-        })
-        .await;
-    assert_eq!(status(&api)["verdict"], "below_threshold", "{}", status(&api));
-    say(&api, "first", &["I have a dog named Pixel. I love rock climbing."]);
-    let spoke = Instant::now();
-    let representation = world.representation(&api).await;
-    let first = world
-        .until("an idle schedule", SOON, async || {
-            world.schedules(&representation).await.pop()
-        })
-        .await;
-    let waiting = status(&api);
-    assert_eq!(waiting["verdict"], "waiting_for_idle", "{waiting}");
-
-    // While that waits.
+    // While its schedule waits.
     let stuck = Stuck::new(&world).await;
     let poison = Poison::send(&world).await;
-    let smoke = tokio::task::block_in_place(|| world.stack.smoke());
-    println!("{smoke}");
+    println!("{}", tokio::task::block_in_place(|| world.stack.smoke()));
     poison.lies_with_the_dead_letters(&world).await;
 
-    // Activity replaces the schedule.
-    tokio::time::sleep(SPEAKS_AGAIN.saturating_sub(spoke.elapsed())).await;
-    say(&api, "first", &["I moved to Hamburg last week. I live in Hamburg now."]);
-    let second = world
-        .until("the schedule is replaced", SOON, async || {
-            let names = world.schedules(&representation).await;
-            (names.len() == 1 && names[0] != first).then(|| names[0].clone())
-        })
-        .await;
-    let fire = world.schedule(&second).await;
-    let before = conclusions(&api);
-    assert!(text(&status(&api)["timer_due_at"]) > text(&waiting["timer_due_at"]));
-
+    let dream = story.activity_replaces_the_schedule(&world).await;
     stuck.is_repaired(&world).await;
+    let run = story.it_dreams(&world).await;
+    story.its_history_is_read(&run);
+    dream.delivered_again_does_nothing(&world, &run).await;
+    story.it_is_undone(&world, &run, &dream.before).await;
+}
 
-    // The schedule fires into the queue, and the dream runs in its function, in many short slices.
-    let mut verdicts = BTreeSet::new();
-    let run = world
-        .until("an idle dream", DREAMT, async || {
-            verdicts.insert(text(&status(&api)["verdict"]));
-            dreams(&api).into_iter().find(|run| run["ended_at"] != Value::Null)
-        })
-        .await;
-    let id = text(&run["id"]);
-    let expected = [
-        "waiting_for_idle",
-        "waiting_for_ingest",
-        "queued",
-        "running",
-        "cooling_down",
-    ];
-    assert!(
-        verdicts.iter().all(|verdict| expected.contains(&verdict.as_str())),
-        "{verdicts:?}"
-    );
-    assert_eq!(status(&api)["verdict"], "cooling_down");
-    assert_eq!(
-        (&run["status"], &run["trigger"]),
-        (&json!("completed"), &json!("idle")),
-        "{run}"
-    );
-    assert!(
-        world.schedules(&representation).await.is_empty(),
-        "a fired schedule goes"
-    );
-    let stored = world.table.run(&RunId::parse(&id).unwrap()).await.unwrap().unwrap();
-    assert!(stored.fence >= 3, "{} deliveries", stored.fence);
+/// What maya says, up to the dream about it.
+struct Story {
+    api: Api,
+    representation: RepresentationId,
+    /// When the timer was armed.
+    armed: Instant,
+    /// The schedule's name, and the status, then.
+    schedule: String,
+    waiting: Value,
+}
 
-    // Its history.
-    let detail: Value = api.get(&format!("/dreams/{id}")).unwrap();
-    let removed = detail["removed"].as_array().unwrap();
-    assert!(
-        removed
-            .iter()
-            .any(|one| text(&one["content"]).contains("Berlin") && one["reason"] == "superseded"),
-        "{detail}"
-    );
-    assert!(detail["peer_card"]["after"].to_string().contains("Hamburg"), "{detail}");
-    assert_ne!(conclusions(&api), before);
+/// The dream to come: what it will look at, and what sends it there.
+struct Ahead {
+    before: BTreeMap<String, Value>,
+    fire: GetScheduleOutput,
+}
 
-    // Whatever is delivered twice does nothing.
-    world.quiet().await;
-    let table = world.everything().await;
-    let session = SessionName::parse("first").unwrap();
-    let workspace = world
-        .table
-        .workspace(&WorkspaceName::parse("story").unwrap())
-        .await
-        .unwrap()
-        .unwrap();
-    let session = world.table.session(&workspace.uid, &session).await.unwrap().unwrap();
-    let wake = json!({"session": {"workspace": "story", "session": "first", "uid": session.uid}}).to_string();
-    let start = json!({"start": {"run": id}}).to_string();
-    let target = fire.target.unwrap();
-    let group = target.sqs_parameters.unwrap().message_group_id.unwrap();
-    for again in ["again", "and again"] {
-        let again = again.replace(' ', "-");
-        world.send("IngestQueueUrl", session.uid.as_str(), &again, &wake).await;
+impl Story {
+    /// Messages in, conclusions out, and a schedule once there are enough.
+    async fn begin(world: &World) -> Self {
+        let api = world.stack.workspace("story");
+        say(&api, "first", &["I live in Berlin. I work as a nurse at the Charité."]);
         world
-            .send(
-                "DreamsQueueUrl",
-                &group,
-                &format!("look-{again}"),
-                &target.input.clone().unwrap(),
-            )
+            .until("the first conclusions", SOON, async || {
+                (conclusions(&api).len() >= 2).then_some(())
+            })
             .await;
-        world
-            .send("DreamsQueueUrl", &group, &format!("start-{again}"), &start)
+        assert_eq!(status(&api)["verdict"], "below_threshold", "{}", status(&api));
+        say(&api, "first", &["I have a dog named Pixel. I love rock climbing."]);
+        let armed = Instant::now();
+        let representation = world.representation(&api).await;
+        let schedule = world
+            .until("an idle schedule", SOON, async || {
+                world.schedules(&representation).await.pop()
+            })
             .await;
+        let waiting = status(&api);
+        assert_eq!(waiting["verdict"], "waiting_for_idle", "{waiting}");
+        Self {
+            api,
+            representation,
+            armed,
+            schedule,
+            waiting,
+        }
     }
-    world.quiet().await;
-    assert_eq!(world.everything().await, table);
-    assert_eq!(
-        world.left("DreamsDeadLettersUrl").await + world.left("IngestDeadLettersUrl").await,
-        0
-    );
 
-    // Taken back.
-    let undo: Value = api.post(&format!("/dreams/{id}/undo"), &json!({})).unwrap();
-    let undone = world.ended(&api, &text(&undo["id"])).await;
-    assert_eq!(
-        (&undone["status"], &undone["undo_of"]),
-        (&json!("completed"), &json!(id)),
-        "{undone}"
-    );
-    assert_eq!(conclusions(&api), before);
+    async fn activity_replaces_the_schedule(&self, world: &World) -> Ahead {
+        tokio::time::sleep(SPEAKS_AGAIN.saturating_sub(self.armed.elapsed())).await;
+        let moved = ["I moved to Hamburg last week. I live in Hamburg now."];
+        say(&self.api, "first", &moved);
+        let name = world
+            .until("the schedule is replaced", SOON, async || {
+                let names = world.schedules(&self.representation).await;
+                (names.len() == 1 && names[0] != self.schedule).then(|| names[0].clone())
+            })
+            .await;
+        assert!(text(&status(&self.api)["timer_due_at"]) > text(&self.waiting["timer_due_at"]));
+        Ahead {
+            before: conclusions(&self.api),
+            fire: world.schedule(&name).await,
+        }
+    }
+
+    /// The schedule fires into the queue, and the dream runs in its function, in many short slices.
+    async fn it_dreams(&self, world: &World) -> String {
+        let mut verdicts = BTreeSet::new();
+        let run = world
+            .until("an idle dream", DREAMT, async || {
+                verdicts.insert(text(&status(&self.api)["verdict"]));
+                dreams(&self.api).into_iter().find(|run| run["ended_at"] != Value::Null)
+            })
+            .await;
+        // Between its due time and the schedule's full minute it counts as queued.
+        let told = [
+            "waiting_for_idle",
+            "waiting_for_ingest",
+            "queued",
+            "running",
+            "below_threshold",
+        ];
+        assert!(
+            verdicts.iter().all(|verdict| told.contains(&verdict.as_str())),
+            "{verdicts:?}"
+        );
+        assert!(verdicts.contains("waiting_for_idle"), "{verdicts:?}");
+        let after = status(&self.api);
+        assert_eq!(after["verdict"], "below_threshold", "{after}");
+        assert_ne!(after["cooldown_until"], Value::Null, "{after}");
+        let ended = (&run["status"], &run["trigger"]);
+        assert_eq!(ended, (&json!("completed"), &json!("idle")), "{run}");
+        assert!(
+            world.schedules(&self.representation).await.is_empty(),
+            "a fired schedule goes"
+        );
+        let id = text(&run["id"]);
+        let stored = world.table.run(&RunId::parse(&id).unwrap()).await.unwrap().unwrap();
+        assert!(stored.fence >= 3, "only {} deliveries", stored.fence);
+        id
+    }
+
+    fn its_history_is_read(&self, run: &str) {
+        let detail: Value = self.api.get(&format!("/dreams/{run}")).unwrap();
+        let removed = detail["removed"].as_array().unwrap();
+        let outdated = |one: &Value| text(&one["content"]).contains("Berlin") && one["reason"] == "superseded";
+        assert!(removed.iter().any(outdated), "{detail}");
+        let created = detail["created"].as_array().unwrap();
+        assert!(!created.is_empty(), "{detail}");
+        assert!(created.iter().all(|one| one["sources"] != json!([])), "{detail}");
+        assert!(detail["peer_card"]["after"].to_string().contains("Hamburg"), "{detail}");
+    }
+
+    async fn it_is_undone(&self, world: &World, run: &str, before: &BTreeMap<String, Value>) {
+        assert_ne!(conclusions(&self.api), *before);
+        let undo: Value = self.api.post(&format!("/dreams/{run}/undo"), &json!({})).unwrap();
+        let undone = world.ended(&self.api, &text(&undo["id"])).await;
+        let ended = (&undone["status"], &undone["undo_of"]);
+        assert_eq!(ended, (&json!("completed"), &json!(run)), "{undone}");
+        assert_eq!(conclusions(&self.api), *before);
+    }
+}
+
+impl Ahead {
+    /// The wake-up of the session, the fire of the schedule and the start of the run, each twice more under other
+    /// deduplication ids: nothing in the table changes.
+    async fn delivered_again_does_nothing(&self, world: &World, run: &str) {
+        world.quiet().await;
+        let table = world.everything().await;
+        let workspace = world.table.workspace(&WorkspaceName::parse("story").unwrap()).await;
+        let workspace = workspace.unwrap().unwrap().uid;
+        let session = world
+            .table
+            .session(&workspace, &SessionName::parse("first").unwrap())
+            .await;
+        let session = session.unwrap().unwrap().uid;
+        let wake = json!({"session": {"workspace": "story", "session": "first", "uid": session}}).to_string();
+        let start = json!({"start": {"run": run}}).to_string();
+        let target = self.fire.target().unwrap();
+        let (look, group) = (
+            target.input().unwrap(),
+            target.sqs_parameters().unwrap().message_group_id().unwrap(),
+        );
+        for again in ["again", "and-again"] {
+            world.send("IngestQueueUrl", session.as_str(), again, &wake).await;
+            world
+                .send("DreamsQueueUrl", group, &format!("look-{again}"), look)
+                .await;
+            world
+                .send("DreamsQueueUrl", group, &format!("start-{again}"), &start)
+                .await;
+        }
+        world.quiet().await;
+        let mut after = world.everything().await;
+        assert!(table.keys().all(|key| after.contains_key(key)), "something is gone");
+        after.retain(|key, item| table.get(key) != Some(item));
+        assert!(after.is_empty(), "changed: {after:#?}");
+        for dead in ["IngestDeadLettersUrl", "DreamsDeadLettersUrl", "ScheduleDeadLettersUrl"] {
+            assert_eq!(world.left(dead).await, 0, "{dead}");
+        }
+    }
 }
 
 /// Messages that nobody can read, one on each queue.

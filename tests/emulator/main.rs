@@ -15,3 +15,4 @@ mod emulator;
 mod end_to_end;
 mod queue_contract;
 mod table_contract;
+mod template;

@@ -2,24 +2,35 @@
 
 use std::path::Path;
 
-use reverie_core::config::VARIABLES;
+use reverie_core::config::{VARIABLES, Variable};
 
 pub(crate) fn read(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
+/// A row of the table: the first cell of such a row is a name in capitals.
+fn row(variable: &Variable) -> String {
+    let default = match variable.default {
+        "" => "–".to_owned(),
+        default => format!("`{default}`"),
+    };
+    format!("| `{}` | {default} | {} |", variable.name, variable.meaning)
+}
+
 #[test]
 fn every_variable_is_documented_as_it_is_and_no_other() {
     let page = read("docs/configuration.md");
-    let documented: Vec<&str> = page
-        .lines()
-        .filter(|line| line.starts_with("| `") && line.matches('`').count() == 4)
-        .collect();
-    let expected: Vec<String> = VARIABLES
-        .iter()
-        .map(|v| format!("| `{}` | `{}` | {} |", v.name, v.default, v.meaning))
-        .collect();
+    let is_variable = |line: &&str| {
+        let name = line.strip_prefix("| `").and_then(|rest| rest.split('`').next());
+        name.is_some_and(|name| {
+            name.chars()
+                .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+        })
+    };
+    let documented: Vec<&str> = page.lines().filter(is_variable).collect();
+    let of_models = reverie_models::config::VARIABLES;
+    let expected: Vec<String> = VARIABLES.iter().chain(of_models).map(row).collect();
     assert_eq!(documented, expected);
 }
 

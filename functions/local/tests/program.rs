@@ -199,6 +199,55 @@ fn a_bad_setting_is_named() {
     assert!(said.contains("DREAM_ENABLED is \"perhaps\""), "{said}");
 }
 
+/// `reverie check-model` with these variables and no others that could matter.
+fn check_model(settings: &[(&str, &str)]) -> Output {
+    let mut command = reverie(&["check-model"]);
+    for variable in reverie_models::config::VARIABLES {
+        command.env_remove(variable.name);
+    }
+    command.envs(settings.iter().copied()).output().unwrap()
+}
+
+#[test]
+fn checking_models_without_one_says_that_none_is_asked() {
+    let output = check_model(&[]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("the offline reasoner works"));
+}
+
+#[test]
+fn checking_a_model_that_is_not_configured_names_the_variable() {
+    let output = check_model(&[("REVERIE_MODEL_PROVIDER", "anthropic"), ("REVERIE_MODEL", "m")]);
+    assert!(!output.status.success());
+    assert!(
+        text(&output.stderr).contains("ANTHROPIC_API_KEY is not set"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
+fn checking_a_model_that_is_not_there_fails_and_shows_no_key() {
+    // A port that was free a moment ago.
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let output = check_model(&[
+        ("REVERIE_MODEL_PROVIDER", "openai"),
+        ("REVERIE_MODEL", "m"),
+        ("REVERIE_MODEL_RETRIES", "0"),
+        ("OPENAI_API_KEY", "sk-never-show-this-key"),
+        ("OPENAI_BASE_URL", &format!("http://127.0.0.1:{port}/v1")),
+    ]);
+    assert!(!output.status.success());
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(out.contains("no connection to the provider"), "{out}");
+    assert!(err.contains("5 checks failed"), "{err}");
+    assert!(!out.contains("never-show") && !err.contains("never-show"));
+}
+
 #[test]
 fn an_import_goes_on_where_it_stopped_and_twice_changes_nothing() {
     let scene = Scene::new();

@@ -145,6 +145,12 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// What is under a key, or else under its other name.
+    pub(crate) fn either(&self, key: &'static str, other: &'static str) -> Self {
+        let found = self.at(key).given().or_else(|| self.at(other).given());
+        found.unwrap_or_else(|| self.at(key))
+    }
+
     /// This place, if there is something other than null.
     pub(crate) fn given(self) -> Option<Self> {
         self.value.is_some_and(|value| !value.is_null()).then_some(self)

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::play;
+use crate::rig::Rig;
 
 #[tokio::test]
 async fn created_with_their_workspace_then_replaced_by_what_is_given() {
@@ -55,6 +56,21 @@ async fn listed_in_pages_and_by_kind() {
     })
     .await;
     insta::assert_json_snapshot!(said);
+}
+
+#[tokio::test]
+async fn the_contracts_other_words_are_understood() {
+    let rig = Rig::new().await;
+    let peer = rig.post("/v3/workspaces/w/peers", json!({"name": "maya"})).await;
+    assert_eq!(peer["id"], "maya");
+    let session = json!({"name": "s", "peer_names": {"maya": {"observe_others": true}}});
+    assert_eq!(rig.post("/v3/workspaces/w/sessions", session).await["id"], "s");
+    let config = rig.get("/v3/workspaces/w/sessions/s/peers/maya/config").await;
+    assert_eq!(config["observe_others"], true);
+    let both = rig
+        .post("/v3/workspaces/w/peers", json!({"id": "ben", "name": "bob"}))
+        .await;
+    assert_eq!(both["id"], "ben");
 }
 
 #[tokio::test]

@@ -229,7 +229,7 @@ impl ModelServer {
 }
 
 /// Remembers a request; a refusal when its key is not accepted.
-fn enter(script: &mut Script, path: &str, headers: &HeaderMap, body: &Bytes) -> Result<Value, Response> {
+fn enter(script: &mut Script, path: &str, headers: &HeaderMap, body: &Bytes) -> Result<Value, Box<Response>> {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let asked = Asked {
         path: path.to_owned(),
@@ -243,11 +243,11 @@ fn enter(script: &mut Script, path: &str, headers: &HeaderMap, body: &Bytes) -> 
             let [key, bearer] = keys;
             // As some providers do, it quotes the key.
             let said = format!("invalid key {key}{bearer}");
-            Err(refusal(
+            Err(Box::new(refusal(
                 401,
                 &[],
                 &json!({"error": {"type": "authentication_error", "message": said}}),
-            ))
+            )))
         }
         _ => Ok(body),
     }
@@ -298,7 +298,7 @@ async fn language(
         let mut script = script.lock().unwrap();
         let body = match enter(&mut script, path, headers, body) {
             Ok(body) => body,
-            Err(refusal) => return refusal,
+            Err(refusal) => return *refusal,
         };
         let step = match (script.language.pop_front(), &script.otherwise) {
             (Some(step), _) => step,
@@ -316,7 +316,7 @@ async fn embed(script: &Arc<Mutex<Script>>, path: &str, headers: &HeaderMap, bod
         let mut script = script.lock().unwrap();
         match enter(&mut script, path, headers, body) {
             Ok(body) => (script.embeddings.pop_front(), body),
-            Err(refusal) => return refusal,
+            Err(refusal) => return *refusal,
         }
     };
     let vectors = dialects::vectors(&body);

@@ -78,11 +78,7 @@ async fn create(State(app): State<App>, call: Call) -> Result<Response, Error> {
     let mut problems = Problems::default();
     let body = call.body();
     let body = body.required(&mut problems);
-    // `observations` is the contract's alias.
-    let list = body.at("conclusions").given();
-    let list = list
-        .or_else(|| body.at("observations").given())
-        .unwrap_or_else(|| body.at("conclusions"));
+    let list = body.either("conclusions", "observations");
     let nodes = list.list(&mut problems, 1, MAX_CONCLUSIONS);
     // All of them are read before the first that is wrong ends it: the answer names every problem.
     let stated: Vec<Option<_>> = nodes

@@ -43,7 +43,7 @@ async fn get_or_create(State(app): State<App>, call: Call) -> Result<Response, E
     let workspace = call.new_name(&mut problems, "workspace_id", WorkspaceName::parse);
     let body = call.body();
     let body = body.required(&mut problems);
-    let name = body.at("id").name(&mut problems, PeerName::parse);
+    let name = body.either("id", "name").name(&mut problems, PeerName::parse);
     let given = given(&body, &mut problems, Level::Peer);
     let (workspace, name) = problems.finish(workspace.zip(name))?;
     given.check_size()?;

@@ -66,9 +66,9 @@ async fn get_or_create(State(app): State<App>, call: Call) -> Result<Response, E
     let workspace = call.new_name(&mut problems, "workspace_id", WorkspaceName::parse);
     let body = call.body();
     let body = body.required(&mut problems);
-    let name = body.at("id").name(&mut problems, SessionName::parse);
+    let name = body.either("id", "name").name(&mut problems, SessionName::parse);
     let given = given(&body, &mut problems, Level::sections(&app.config));
-    let members = body.at("peers").given();
+    let members = body.either("peers", "peer_names").given();
     let members = members.map(|node| configs(&node, &mut problems)).unwrap_or_default();
     if let Some(scopes) = body.at("scopes").given()
         && !scopes.list(&mut problems, 0, 100).is_empty()

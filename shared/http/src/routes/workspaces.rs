@@ -42,12 +42,7 @@ async fn get_or_create(State(app): State<App>, call: Call) -> Result<Response, E
     let mut problems = Problems::default();
     let body = call.body();
     let body = body.required(&mut problems);
-    // `name` is the contract's alias.
-    let id = body.at("id").given().unwrap_or_else(|| {
-        let name = body.at("name").given();
-        name.unwrap_or_else(|| body.at("id"))
-    });
-    let name = id.name(&mut problems, WorkspaceName::parse);
+    let name = body.either("id", "name").name(&mut problems, WorkspaceName::parse);
     let given = given(&body, &mut problems, Level::sections(&app.config));
     let name = problems.finish(name)?;
     check_summaries(&body, &given, None, app.config.defaults)?;
