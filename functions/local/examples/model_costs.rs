@@ -97,10 +97,16 @@ fn measure(path: &Path, sample: &str, hints: usize, name: &str) -> anyhow::Resul
     }
     let speakers = peers(&sessions);
     for peer in &speakers {
-        let _: Value = api.post("/schedule_dream", &json!({"observer": peer, "dream_type": "omni"})).or_else(|error| {
-            // 204 has no body.
-            if matches!(error, reverie_local::api::ApiError::Shape { .. }) { Ok(Value::Null) } else { Err(error) }
-        })?;
+        let _: Value = api
+            .post("/schedule_dream", &json!({"observer": peer, "dream_type": "omni"}))
+            .or_else(|error| {
+                // 204 has no body.
+                if matches!(error, reverie_local::api::ApiError::Shape { .. }) {
+                    Ok(Value::Null)
+                } else {
+                    Err(error)
+                }
+            })?;
         until(|| {
             let runs: Value = api.get(&format!("/dreams?observer={peer}&observed={peer}"))?;
             Ok(runs["items"][0]["ended_at"].is_string())
@@ -110,7 +116,10 @@ fn measure(path: &Path, sample: &str, hints: usize, name: &str) -> anyhow::Resul
         if run["status"] != "completed" {
             bail!("the dream about {peer} did not end well: {run}");
         }
-        eprintln!("{name}: {peer}: created {}, removed {}", run["created_count"], run["removed_count"]);
+        eprintln!(
+            "{name}: {peer}: created {}, removed {}",
+            run["created_count"], run["removed_count"]
+        );
     }
     row(
         &format!("a dream, {name}"),
@@ -181,7 +190,12 @@ impl Counting {
         let found = found.with_context(|| format!("there is no conversation {sample}"))?;
         let mut said = HashMap::new();
         for (name, turns) in found["conversation"].as_object().into_iter().flatten() {
-            for turn in turns.as_array().into_iter().flatten().filter(|_| name.starts_with("session_")) {
+            for turn in turns
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter(|_| name.starts_with("session_"))
+            {
                 if let (Some(id), Some(text)) = (turn["dia_id"].as_str(), turn["text"].as_str()) {
                     said.insert(id.to_owned(), text.trim().to_owned());
                 }
@@ -214,8 +228,13 @@ impl Counting {
     fn notes(&self, shown: &str) -> Vec<Content> {
         let mut notes = Vec::new();
         for line in shown.lines().filter(|line| line.starts_with('#')) {
-            let Some((head, quoted)) = line.split_once(" \"") else { continue };
-            let number = head[1..].split(' ').next().and_then(|number| number.parse::<usize>().ok());
+            let Some((head, quoted)) = line.split_once(" \"") else {
+                continue;
+            };
+            let number = head[1..]
+                .split(' ')
+                .next()
+                .and_then(|number| number.parse::<usize>().ok());
             let sender = head.split(' ').nth(1).unwrap_or_default();
             let text: String = serde_json::from_str(&format!("\"{quoted}")).unwrap_or_default();
             for (about, content) in self.observations.get(text.trim()).into_iter().flatten() {
@@ -273,7 +292,11 @@ fn call(number: usize, name: &str, arguments: &Value) -> Content {
 /// What is done in a dream: with hints, what they say at once; without, after the whole memory has been read.
 fn dreamt(request: &Request) -> Vec<Content> {
     let opening = request.messages.first().map(texts).unwrap_or_default();
-    let turn = request.messages.iter().filter(|message| message.role == Role::Assistant).count();
+    let turn = request
+        .messages
+        .iter()
+        .filter(|message| message.role == Role::Assistant)
+        .count();
     let offers = |tool: &str| request.tools.iter().any(|offered| offered.name == tool);
     let finish = || vec![call(0, "finish", &json!({}))];
     if !opening.contains("<hints>") {
@@ -283,9 +306,14 @@ fn dreamt(request: &Request) -> Vec<Content> {
         if is_all_shown || !more {
             return finish();
         }
-        let last = latest.lines().rfind(|line| line.starts_with('[')).and_then(|line| line[1..].split(']').next());
+        let last = latest
+            .lines()
+            .rfind(|line| line.starts_with('['))
+            .and_then(|line| line[1..].split(']').next());
         let mut arguments = json!({"limit": 40});
-        if turn > 0 && let Some(last) = last {
+        if turn > 0
+            && let Some(last) = last
+        {
             arguments["before"] = json!(last);
         }
         return vec![call(0, "list", &arguments)];
@@ -313,7 +341,11 @@ fn dreamt(request: &Request) -> Vec<Content> {
     }
     calls.truncate(CALLS - 1);
     calls.push(("finish", json!({})));
-    calls.iter().enumerate().map(|(at, (name, arguments))| call(at, name, arguments)).collect()
+    calls
+        .iter()
+        .enumerate()
+        .map(|(at, (name, arguments))| call(at, name, arguments))
+        .collect()
 }
 
 #[async_trait]
@@ -331,7 +363,11 @@ impl LanguageModel for Counting {
         };
         let mut usage = Usage::default();
         // What a provider caches is a prefix: the tools and the rules, then the messages that were sent before.
-        let tools: String = request.tools.iter().map(|tool| format!("{}{}{}", tool.name, tool.description, tool.schema)).collect();
+        let tools: String = request
+            .tools
+            .iter()
+            .map(|tool| format!("{}{}{}", tool.name, tool.description, tool.schema))
+            .collect();
         let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         let mut prefix = String::new();
         let parts = std::iter::once(tools + &rules).chain(request.messages.iter().map(texts));
@@ -357,7 +393,11 @@ impl LanguageModel for Counting {
         let count = counts.entry(task).or_default();
         count.requests += 1;
         count.usage += usage;
-        let stop = if answer.content.iter().any(|content| matches!(content, Content::ToolUse(_))) {
+        let stop = if answer
+            .content
+            .iter()
+            .any(|content| matches!(content, Content::ToolUse(_)))
+        {
             StopReason::ToolUse
         } else {
             StopReason::EndTurn

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Asked, Scene, Seen, dreaming, scene};
 use crate::models::PROVIDERS;
+use crate::rig::Fault;
 use crate::rig::model_server::{Answer, Step};
 use crate::rig::steps::{ask_for, detail, dream, runs, say, state, texts};
 
@@ -258,4 +259,37 @@ async fn a_card_refresh_asks_for_the_card_alone() {
     assert_eq!(scene.asked(), 1);
     let card = scene.rig.get("/v3/workspaces/w/peers/maya/card").await;
     assert_eq!(card["peer_card"], json!(["IDENTITY: Works at Qualcomm"]));
+}
+
+#[tokio::test]
+async fn a_dream_that_is_cancelled_while_its_model_thinks_does_nothing_more() {
+    let scene = scene(Provider::Anthropic).await;
+    told_by_api(&scene).await;
+    dreaming(&scene.server, script);
+    ask_for(&scene.rig, json!({"observer": "maya"})).await;
+    let mut has_thought = false;
+    scene.rig.faults.replan(move |_, name| match name {
+        "Think" => {
+            has_thought = true;
+            Fault::None
+        }
+        "TransactWriteItems" if std::mem::take(&mut has_thought) => Fault::Hold,
+        _ => Fault::None,
+    });
+    let cancel = async {
+        scene.rig.faults.held().await;
+        let run = runs(&scene.rig).await[0]["id"].as_str().unwrap().to_owned();
+        let path = format!("/v3/workspaces/w/dreams/{run}/cancel");
+        scene.rig.post(&path, json!({})).await;
+        scene.rig.faults.release();
+    };
+    tokio::join!(scene.rig.settle(), cancel);
+    scene.rig.settle().await;
+    assert_eq!(scene.asked(), 1);
+    let run = &runs(&scene.rig).await[0];
+    assert_eq!(
+        (&run["status"], &run["created_count"]),
+        (&json!("cancelled"), &json!(0))
+    );
+    assert_eq!(texts(&scene.rig).await.len(), SAID.len());
 }

@@ -98,12 +98,7 @@ fn instruct(text: &mut String, request: &ThinkRequest<'_>) {
 }
 
 /// The groups that a cheap search has found, each with its conclusions.
-fn grouped(
-    request: &ThinkRequest<'_>,
-    shelf: &Shelf<'_>,
-    groups: usize,
-    shown: &mut BTreeSet<ConclusionId>,
-) -> String {
+fn grouped(request: &ThinkRequest<'_>, shelf: &Shelf<'_>, groups: usize, shown: &mut BTreeSet<ConclusionId>) -> String {
     let mut text = String::new();
     if groups == 0 {
         return text;
