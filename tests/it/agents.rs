@@ -105,7 +105,10 @@ impl Seen {
 
     /// The id in brackets at the beginning of the line that quotes this text.
     fn id(&self, content: &str) -> Option<String> {
-        let quoted = json!(content).to_string();
+        let quoted = json!(content)
+            .to_string()
+            .replace('<', "\\u003c")
+            .replace('>', "\\u003e");
         let line = self
             .text
             .lines()

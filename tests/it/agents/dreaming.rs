@@ -137,6 +137,7 @@ async fn a_second_dream_with_nothing_new_asks_no_model() {
     dreaming(&scene.server, script);
     told(&scene).await;
     dream(&scene.rig).await;
+    scene.advance(Duration::from_mins(1)).await;
     let asked = scene.asked();
     let again = dream(&scene.rig).await;
     assert_eq!(
@@ -144,6 +145,7 @@ async fn a_second_dream_with_nothing_new_asks_no_model() {
         (&json!("completed"), &json!(0))
     );
     assert_eq!(scene.asked(), asked, "no call");
+    scene.advance(Duration::from_mins(1)).await;
     // Whoever takes it back wants it thought over again.
     let first = &runs(&scene.rig).await[1];
     let path = format!("/v3/workspaces/w/dreams/{}/undo", first["id"].as_str().unwrap());

@@ -94,11 +94,11 @@ pub(super) async fn take(
         done: true,
         ..Thought::default()
     };
-    let first = request.earlier.is_empty();
-    if first && (request.nothing_new || request.conclusions.len() < least(request.phase) || idle(request)) {
+    let earlier = remembered(request)?;
+    if earlier.is_empty() && (request.nothing_new || request.conclusions.len() < least(request.phase) || idle(request))
+    {
         return Ok(over);
     }
-    let earlier = remembered(request)?;
     if earlier.last().is_some_and(|last| last.is_finished(request.outcomes)) {
         return Ok(over);
     }
@@ -141,8 +141,10 @@ fn idle(request: &ThinkRequest<'_>) -> bool {
 }
 
 fn remembered(request: &ThinkRequest<'_>) -> Result<Vec<Memory>, ReasonerError> {
-    let turns = request.earlier.iter().map(Memory::deserialize);
+    // A turn that another reasoner took, before somebody configured this one, left nothing.
+    let turns = request.earlier.iter().filter(|turn| !turn.is_null());
     turns
+        .map(Memory::deserialize)
         .collect::<Result<_, _>>()
         .map_err(|_| ReasonerError::permanent("an earlier turn of the phase cannot be read"))
 }

@@ -264,6 +264,9 @@ fn a_turn_that_was_stored_is_remembered_word_for_word() {
     assert_eq!(went.error, None);
     let asked = dream.model.asked();
     assert_eq!(asked[1].messages[1].content[0], thinking, "sent back as it came");
+    // What an offline turn left is nothing: the conversation begins anew.
+    let after_another = Dream::over(WORK, [saying("All is well.")]);
+    assert!(after_another.think(1, &[Value::Null], &[]).unwrap().done);
     let unreadable = [json!({"what": "is this"})];
     let error = dream.think(1, &unreadable, &[]).unwrap_err();
     assert!(error.is_permanent());
