@@ -84,6 +84,7 @@ macro_rules! table_cases {
                 a_message_that_no_item_can_hold_is_refused_before_anything_is_written,
                 hundreds_of_peers_are_found_and_counted,
                 a_session_is_due_a_minute_after_it_lags_and_when_it_is_put_off_later,
+                a_due_item_is_taken_by_one_of_many,
                 a_used_key_refuses_the_whole_post_until_it_expires,
                 an_erased_session_leaves_nothing,
             }

@@ -92,7 +92,7 @@ impl Drop for Emulator {
         // Asked to end, it also ends the functions; killed, it would leave them behind.
         run(
             "ending the emulator",
-            Command::new("kill").arg(self.process.id().to_string()),
+            Command::new("sh").args(["-c", &format!("kill {}", self.process.id())]),
         );
         self.process.wait().unwrap();
     }
@@ -113,6 +113,7 @@ fn surround(command: &mut Command, port: u16) {
             "DREAM_",
             "DERIVER_",
             "PEER_CARD_",
+            "SUMMARY_",
             "REVERIE_",
             "RUST_LOG",
         ],

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reverie_core::config::Config;
-use reverie_core::offline::NgramEmbedder;
+use reverie_core::offline::StaticEmbedder;
 use reverie_models::{ModelReasoner, Provider};
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ fn reasoner(provider: Provider, server: &ModelServer, pace: &Arc<TestPace>) -> M
         ("REVERIE_MODEL_RETRIES", "0"),
     ];
     let models = models(&server.url(), pace, &settings);
-    ModelReasoner::new(&models, Arc::new(NgramEmbedder)).unwrap()
+    ModelReasoner::new(&models, Arc::new(StaticEmbedder::load().unwrap())).unwrap()
 }
 
 impl Scene {

@@ -17,6 +17,7 @@ mod erasure;
 mod history;
 mod http;
 mod ingest;
+mod large;
 mod models;
 mod queue_contract;
 mod reconciler;

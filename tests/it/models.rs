@@ -9,7 +9,8 @@ use aws_credential_types::provider::SharedCredentialsProvider;
 use futures_util::StreamExt as _;
 use reverie_core::time::Time;
 use reverie_models::{
-    AwsAccess, LanguageModel, ModelConfig, ModelError, Models, Pace, Provider, Request, Response, StreamEvent, Task,
+    AwsAccess, LanguageModel, ModelConfig, ModelConfigError, ModelError, Models, Pace, Provider, Request, Response,
+    StreamEvent, Task,
 };
 
 use crate::rig::START;
@@ -42,6 +43,12 @@ impl TestPace {
 
     fn waits(&self) -> Vec<Duration> {
         self.waits.lock().unwrap().clone()
+    }
+
+    /// Goes back to the start.
+    fn reset(&self) {
+        *self.now.lock().unwrap() = START;
+        self.waits.lock().unwrap().clear();
     }
 
     pub(crate) fn pass(&self, by: Duration) {
@@ -80,8 +87,17 @@ fn aws() -> AwsAccess {
     }
 }
 
-/// The variables of a model at `url`, with `more` before them: the first of a name counts.
+/// The models at `url`, as variables say; `more` come before the usual ones, and the first of a name counts.
 pub(crate) fn models(url: &str, pace: &Arc<TestPace>, more: &[(&str, &str)]) -> Models {
+    models_with(url, pace, more, Some(aws())).unwrap()
+}
+
+fn models_with(
+    url: &str,
+    pace: &Arc<TestPace>,
+    more: &[(&str, &str)],
+    aws: Option<AwsAccess>,
+) -> Result<Models, ModelConfigError> {
     let openai = format!("{url}/v1");
     let usual = [
         ("ANTHROPIC_BASE_URL", url),
@@ -95,9 +111,9 @@ pub(crate) fn models(url: &str, pace: &Arc<TestPace>, more: &[(&str, &str)]) -> 
         let found = more.iter().chain(&usual).find(|(n, _)| *n == name);
         found.map(|(_, value)| (*value).to_owned())
     };
-    let config = ModelConfig::read(lookup).unwrap();
+    let config = ModelConfig::read(lookup)?;
     let pace: Arc<dyn Pace> = pace.clone();
-    Models::new(&config, Some(aws()), &pace).unwrap()
+    Models::new(&config, aws, &pace)
 }
 
 pub(crate) const PROVIDERS: [Provider; 3] = [Provider::Anthropic, Provider::Bedrock, Provider::OpenAi];

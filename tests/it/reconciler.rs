@@ -21,15 +21,17 @@ enum Kind {
     Run,
     Prune,
     Erase,
+    Summary,
 }
 
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 7] = [
     Kind::Session,
     Kind::Timer,
     Kind::Disabled,
     Kind::Run,
     Kind::Prune,
     Kind::Erase,
+    Kind::Summary,
 ];
 
 /// From now on calls of this name do not get through.
@@ -56,6 +58,7 @@ impl Kind {
             Self::Run => "run",
             Self::Prune => "prune",
             Self::Erase => "erase",
+            Self::Summary => "summary",
         }
     }
 
@@ -111,6 +114,14 @@ impl Kind {
                 rig.advance(2 * MINUTE).await;
                 assert!(!self.is_served(rig).await);
             }
+            Self::Summary => {
+                cut(rig, "Summarise");
+                say(rig, "s", "maya", &facts(0..20)).await;
+                rig.settle().await;
+                mend(rig);
+                rig.advance(2 * MINUTE).await;
+                assert!(!self.is_served(rig).await);
+            }
         }
     }
 
@@ -122,6 +133,7 @@ impl Kind {
             Self::Disabled => !status(rig).await["timer_due_at"].is_null(),
             Self::Prune => !holds(rig, "run").await,
             Self::Erase => !holds(rig, "erasure").await,
+            Self::Summary => holds(rig, "summary").await,
         }
     }
 }

@@ -13,7 +13,7 @@ use http::{Request, StatusCode, header};
 use reverie_aws::table::{Table, create_table};
 use reverie_core::config::Config;
 use reverie_core::id::IdSource;
-use reverie_core::offline::{NgramEmbedder, Offline};
+use reverie_core::offline::{Offline, StaticEmbedder};
 use reverie_core::ports::{Clock, QueueName};
 use reverie_core::reasoner::{Embedder, Reasoner};
 use reverie_core::time::Time;
@@ -108,7 +108,7 @@ impl Rig {
 
     /// With settings and a reasoner of one's own.
     pub(crate) async fn with(config: Config, reasoner: Arc<dyn Reasoner>, faults: Faults) -> Self {
-        Self::embedding(config, reasoner, Arc::new(NgramEmbedder), faults).await
+        Self::embedding(config, reasoner, Arc::new(StaticEmbedder::load().unwrap()), faults).await
     }
 
     /// With an embedder of one's own, too.
@@ -195,6 +195,12 @@ impl Rig {
     /// The next ids are the same in every rig that calls this at the same point.
     pub(crate) fn fix_ids(&self) {
         self.ids.0.store(1_000_000, Ordering::Relaxed);
+    }
+
+    /// The same storage with another embedder, as after a deployment.
+    pub(crate) fn re_embedding(self, embedder: Arc<dyn Embedder>) -> Self {
+        let config = self.config.clone();
+        Self { embedder, ..self }.reconfigure(config)
     }
 
     /// The same storage under other settings, as after a deployment.

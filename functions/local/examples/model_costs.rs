@@ -15,7 +15,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use async_trait::async_trait;
 use reverie_core::config::Config;
-use reverie_core::offline::NgramEmbedder;
+use reverie_core::offline::StaticEmbedder;
 use reverie_core::run::Usage;
 use reverie_core::text::estimate_tokens;
 use reverie_local::api::Api;
@@ -56,7 +56,7 @@ fn measure(path: &Path, sample: &str, hints: usize, name: &str) -> anyhow::Resul
     let sessions = read(path, None, &selection)?;
     let messages: usize = sessions.iter().map(|session| session.messages.len()).sum();
     let model = Arc::new(Counting::over(path, sample)?);
-    let embedder = Arc::new(NgramEmbedder);
+    let embedder = Arc::new(StaticEmbedder::load()?);
     let reasoner = ModelReasoner {
         deriver: Arc::clone(&model) as _,
         summariser: Arc::clone(&model) as _,
@@ -414,7 +414,7 @@ impl LanguageModel for Counting {
         Err(ModelError::Transient {
             fault: TransientFault::Unavailable,
             retry_at: reverie_core::time::Time::default(),
-            origin: reverie_models::Origin::default(),
+            origin: Box::new(reverie_models::Origin::default()),
         })
     }
 }

@@ -101,7 +101,7 @@ impl InProcess {
             port,
             config,
             minds: match thinks {
-                Thinks::Offline => Minds::offline(),
+                Thinks::Offline => Minds::offline()?,
                 Thinks::AsConfigured => tokio.block_on(minds())?,
             },
         };

@@ -28,6 +28,7 @@ pub mod failures;
 pub mod idempotency;
 pub mod lists;
 pub mod messages;
+pub mod packs;
 pub mod peers;
 pub mod representations;
 pub mod runs;

@@ -173,13 +173,33 @@ pub struct Embedding {
 }
 
 impl Embedding {
+    /// The unit vector of a direction, rounded to signed bytes; zeros stay zeros.
+    pub fn of_direction(model: impl Into<String>, direction: &[f64]) -> Self {
+        let norm = direction.iter().map(|c| c * c).sum::<f64>().sqrt();
+        let scale = if norm == 0.0 { 0.0 } else { 127.0 / norm };
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "a component of a unit vector times 127 fits a signed byte"
+        )]
+        let components = direction.iter().map(|c| (c * scale).round() as i8).collect();
+        Self {
+            model: model.into(),
+            components,
+        }
+    }
+
     /// Cosine similarity, −1 to 1; `None` across models or dimensions.
     pub fn cosine(&self, other: &Self) -> Option<f32> {
-        if self.model != other.model || self.components.len() != other.components.len() {
+        (self.model == other.model).then(|| self.cosine_of(&other.components))?
+    }
+
+    /// The same to the components of a vector that this one's model made.
+    pub fn cosine_of(&self, components: &[i8]) -> Option<f32> {
+        if self.components.len() != components.len() {
             return None;
         }
         let (mut dot, mut left, mut right) = (0_i64, 0_i64, 0_i64);
-        for (a, b) in self.components.iter().zip(&other.components) {
+        for (a, b) in self.components.iter().zip(components) {
             let (a, b) = (i64::from(*a), i64::from(*b));
             dot += a * b;
             left += a * a;
@@ -278,6 +298,13 @@ pub struct Conclusion {
 }
 
 impl Conclusion {
+    /// Whether it has a vector, made by `model`.
+    pub fn is_embedded_by(&self, model: &str) -> bool {
+        self.embedding
+            .as_ref()
+            .is_some_and(|embedding| embedding.model == model)
+    }
+
     /// The confidence of a derived conclusion; `None` for explicit ones.
     pub fn confidence(&self) -> Option<Confidence> {
         (self.level != Level::Explicit).then(|| Confidence::of_sources(self.sources.len()))

@@ -219,6 +219,13 @@ impl ConclusionId {
         Self(member(representation, at, seed))
     }
 
+    /// A bound: no id inside `representation` that was made at `at` (milliseconds) or later sorts before it.
+    pub fn first_of(representation: &RepresentationId, at: Time) -> Self {
+        let mut id = member(representation, at, &[]);
+        id.truncate(MEMBER_CHARS - 8);
+        Self(format!("{id}{}", encode(0, 8)))
+    }
+
     /// Reads an id that a client sent; `None` when it cannot be one of ours.
     pub fn parse(text: &str) -> Option<Self> {
         representation_of(text).map(|_| Self(text.to_owned()))

@@ -58,9 +58,9 @@ mod tongue;
 mod topic;
 mod verb;
 
-pub use embed::NgramEmbedder;
+pub use embed::{StaticEmbedder, WordTableError, ngram_vector};
 pub use hints::{Hint, HintKind, hints};
-pub use same::{Difference, Verdict, same_fact, similarity};
+pub use same::{Difference, Verdict, same_fact};
 pub use summarise::extract;
 
 /// Turns after which a phase ends whatever is left: operations that the toolbox refuses would come back for ever.

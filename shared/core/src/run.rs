@@ -210,6 +210,17 @@ pub enum Change {
     },
 }
 
+impl Change {
+    /// The conclusion that changes; `None` where it is the card.
+    pub fn conclusion(&self) -> Option<&ConclusionId> {
+        match self {
+            Self::Created { conclusion } | Self::Removed { conclusion, .. } => Some(&conclusion.id),
+            Self::Reinforced { id, .. } => Some(id),
+            Self::Card { .. } => None,
+        }
+    }
+}
+
 /// Tokens that a run's models consumed; zero offline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {

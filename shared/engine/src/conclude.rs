@@ -166,38 +166,6 @@ impl Engine {
         }))
     }
 
-    /// The conclusions nearest in meaning to a query, nearest first: at most `top_k`, none farther than `max_distance`
-    /// (cosine distance, 0 to 1).
-    pub async fn query_conclusions(
-        &self,
-        representation: &RepresentationId,
-        query: &str,
-        top_k: usize,
-        max_distance: Option<f32>,
-    ) -> Result<Vec<Conclusion>> {
-        let Some(wanted) = self.embedder.embed(&[query.to_owned()]).await?.pop() else {
-            return Ok(Vec::new());
-        };
-        let mut scored: Vec<(f32, Conclusion)> = self
-            .table
-            .all_conclusions(representation)
-            .await?
-            .into_iter()
-            .filter_map(|conclusion| {
-                let distance = 1.0 - conclusion.embedding.as_ref()?.cosine(&wanted)?;
-                max_distance
-                    .is_none_or(|most| distance <= most)
-                    .then_some((distance, conclusion))
-            })
-            .collect();
-        scored.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.id.cmp(&a.1.id)));
-        Ok(scored
-            .into_iter()
-            .take(top_k)
-            .map(|(_, conclusion)| conclusion)
-            .collect())
-    }
-
     /// The representation, when it belongs to the workspace.
     pub(crate) async fn representation_in(
         &self,

@@ -13,7 +13,7 @@ use reverie_aws::system::{SystemClock, SystemIds};
 use reverie_aws::table::Table;
 use reverie_core::config::{Config, ConfigError};
 use reverie_core::ports::{QueueName, Schedules};
-use reverie_models::{AwsAccess, Minds, ModelConfig, ModelConfigError};
+use reverie_models::{AwsAccess, Minds, MindsError, ModelConfig, ModelConfigError};
 
 use crate::{Engine, EngineError, EngineParts};
 
@@ -38,6 +38,9 @@ pub enum StartError {
     /// Its deployment.
     #[error(transparent)]
     Deployment(#[from] MissingName),
+    /// Who reasons and embeds.
+    #[error(transparent)]
+    Minds(#[from] MindsError),
 }
 
 /// A function that has started.

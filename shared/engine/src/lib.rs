@@ -25,6 +25,7 @@ mod letters;
 mod machine;
 mod post;
 mod reconcile;
+mod search;
 mod status;
 
 pub use conclude::{Found, NewConclusion};

@@ -64,11 +64,6 @@ impl Aws {
         }
     }
 
-    /// What to say where AWS is needed and was not given.
-    pub(crate) fn missing() -> ModelError {
-        misconfigured("AWS credentials are needed, but none are configured")
-    }
-
     /// Credentials that are good for a while.
     async fn credentials(&self) -> Result<Credentials, ModelError> {
         let mut kept = self.kept.lock().await;

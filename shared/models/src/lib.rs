@@ -35,7 +35,7 @@ pub use conversation::{
 };
 pub use endpoint::Limits;
 pub use error::{ModelError, Origin, PermanentFault, TransientFault};
-pub use minds::Minds;
+pub use minds::{Minds, MindsError};
 pub use model::{LanguageModel, ResponseStream, StreamEvent};
 pub use models::Models;
 pub use pace::{Pace, SystemPace};

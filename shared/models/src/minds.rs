@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use reverie_core::id::IdSource;
-use reverie_core::offline::{NgramEmbedder, Offline};
+use reverie_core::offline::{Offline, StaticEmbedder, WordTableError};
 use reverie_core::ports::Clock;
 use reverie_core::reasoner::{Embedder, Reasoner};
 
@@ -13,6 +13,17 @@ use crate::aws::AwsAccess;
 use crate::config::{ModelConfig, ModelConfigError, Task};
 use crate::models::Models;
 use crate::pace::{Pace, SystemPace};
+
+/// Why nobody can reason or embed.
+#[derive(Debug, thiserror::Error)]
+pub enum MindsError {
+    /// The models are not configured as they must be.
+    #[error(transparent)]
+    Models(#[from] ModelConfigError),
+    /// The built-in embedding is not the one that its vectors are made with.
+    #[error("the built-in embedding is not usable")]
+    Embedding(#[from] WordTableError),
+}
 
 /// The reasoner and the embedder of a deployment.
 ///
@@ -34,11 +45,11 @@ impl fmt::Debug for Minds {
 
 impl Minds {
     /// The built-in ones: no key, no network.
-    pub fn offline() -> Self {
-        Self {
+    pub fn offline() -> Result<Self, WordTableError> {
+        Ok(Self {
             reasoner: Arc::new(Offline),
-            embedder: Arc::new(NgramEmbedder),
-        }
+            embedder: Arc::new(StaticEmbedder::load()?),
+        })
     }
 
     /// What the configuration names. Calls nobody; `aws` is needed when [`ModelConfig::needs_aws`] says so.
@@ -47,14 +58,16 @@ impl Minds {
         aws: Option<AwsAccess>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdSource>,
-    ) -> Result<Self, ModelConfigError> {
+    ) -> Result<Self, MindsError> {
         let pace: Arc<dyn Pace> = Arc::new(SystemPace::new(clock, ids));
         let models = Models::new(config, aws, &pace)?;
-        let offline = Self::offline();
-        let embedder = models.embedder().unwrap_or(offline.embedder);
+        let embedder = match models.embedder() {
+            Some(embedder) => embedder,
+            None => Self::offline()?.embedder,
+        };
         let reasoner: Arc<dyn Reasoner> = match ModelReasoner::new(&models, Arc::clone(&embedder)) {
             Some(reasoner) => Arc::new(reasoner),
-            None => offline.reasoner,
+            None => Arc::new(Offline),
         };
         match &config.language {
             Some(language) => tracing::info!(

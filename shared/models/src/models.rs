@@ -137,14 +137,14 @@ impl Parts<'_> {
                     temperature,
                     is_openai: server.url == OPENAI,
                 };
-                Arc::new(Client::new(&name.id, wire, self.server(server), manner))
+                Arc::new(Client::new(&name.id, wire, self.server(server)?, manner))
             }
         })
     }
 
     fn embedder(&self, model: &EmbeddingModel) -> Result<Arc<dyn Embedder>, ModelConfigError> {
         let endpoint = match model.dialect {
-            Dialect::OpenAi => self.server(&model.server),
+            Dialect::OpenAi => self.server(&model.server)?,
             Dialect::Titan | Dialect::Cohere => self.bedrock()?,
         };
         Ok(Arc::new(RemoteEmbedder::new(
@@ -157,7 +157,7 @@ impl Parts<'_> {
 
     fn anthropic(&self, server: &Server) -> Result<Endpoint, ModelConfigError> {
         let Some(region) = server.mantle_region() else {
-            return Ok(self.server(server));
+            return self.server(server);
         };
         let auth = Auth::Signed {
             aws: self.aws()?,
@@ -176,7 +176,7 @@ impl Parts<'_> {
         };
         let address = self.config.addresses.bedrock.clone();
         let auth = match &self.config.bedrock_token {
-            Some(token) => Auth::Bearer(self.key(token)),
+            Some(token) => Auth::Bearer(self.key(token)?),
             None => Auth::Signed {
                 aws: self.aws()?,
                 scope: Scope {
@@ -193,23 +193,26 @@ impl Parts<'_> {
         Ok(Endpoint::new(base, auth, self.service.clone()))
     }
 
-    fn server(&self, server: &Server) -> Endpoint {
+    fn server(&self, server: &Server) -> Result<Endpoint, ModelConfigError> {
         let auth = match &server.key {
             None => Auth::None,
-            Some(key) if server.is_bearer => Auth::Bearer(self.key(key)),
-            Some(key) => Auth::ApiKey(self.key(key)),
+            Some(key) if server.is_bearer => Auth::Bearer(self.key(key)?),
+            Some(key) => Auth::ApiKey(self.key(key)?),
         };
-        Endpoint::new(&server.url, auth, self.service.clone())
+        Ok(Endpoint::new(&server.url, auth, self.service.clone()))
     }
 
-    fn key(&self, source: &SecretSource) -> Key {
-        Key::new(source.clone(), self.aws.clone())
+    fn key(&self, source: &SecretSource) -> Result<Key, ModelConfigError> {
+        Ok(match source {
+            SecretSource::Value(secret) => Key::Value(secret.clone()),
+            SecretSource::Aws(named) => Key::of_aws(named.clone(), self.aws()?),
+        })
     }
 
     fn aws(&self) -> Result<SharedAws, ModelConfigError> {
         self.aws.clone().ok_or_else(|| ModelConfigError::Missing {
             name: "AWS_ACCESS_KEY_ID",
-            reason: "requests are signed, and the AWS chain finds no credentials".to_owned(),
+            reason: "a model or a key is AWS's, and the AWS chain finds no credentials".to_owned(),
         })
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
-use crate::aws::Aws;
+use crate::aws::SharedAws;
 use crate::error::ModelError;
 
 /// A key. Shown as `[redacted]`, whatever asks.
@@ -111,17 +111,22 @@ impl SecretSource {
     }
 }
 
-/// A key that is read when it is first needed, kept, and read again when a provider does not accept it any more.
-pub(crate) struct Key {
-    source: SecretSource,
-    aws: Option<Arc<Aws>>,
-    kept: Mutex<Option<Secret>>,
+/// A key, or the place where it is kept.
+pub(crate) enum Key {
+    /// The key itself.
+    Value(Secret),
+    /// Read when it is first needed, kept, and read again when a provider does not accept it any more.
+    Aws {
+        named: AwsSecret,
+        aws: SharedAws,
+        kept: Mutex<Option<Secret>>,
+    },
 }
 
 impl Key {
-    pub(crate) fn new(source: SecretSource, aws: Option<Arc<Aws>>) -> Self {
-        Self {
-            source,
+    pub(crate) fn of_aws(named: AwsSecret, aws: SharedAws) -> Self {
+        Self::Aws {
+            named,
             aws,
             kept: Mutex::new(None),
         }
@@ -129,16 +134,15 @@ impl Key {
 
     /// The key.
     pub(crate) async fn get(&self) -> Result<Secret, ModelError> {
-        let named = match &self.source {
-            SecretSource::Value(secret) => return Ok(secret.clone()),
-            SecretSource::Aws(named) => named,
+        let (named, aws, kept) = match self {
+            Self::Value(secret) => return Ok(secret.clone()),
+            Self::Aws { named, aws, kept } => (named, aws, kept),
         };
         // Held while it is read, so that many calls at once ask once.
-        let mut kept = self.kept.lock().await;
+        let mut kept = kept.lock().await;
         if let Some(secret) = &*kept {
             return Ok(secret.clone());
         }
-        let aws = self.aws.as_ref().ok_or_else(Aws::missing)?;
         let secret = aws.read_secret(named).await?;
         *kept = Some(secret.clone());
         Ok(secret)
@@ -146,11 +150,9 @@ impl Key {
 
     /// A provider did not accept `refused`. Whether reading it anew gives another key.
     pub(crate) async fn renew(&self, refused: &Secret) -> bool {
-        if !self.source.needs_aws() {
-            return false;
-        }
+        let Self::Aws { kept, .. } = self else { return false };
         {
-            let mut kept = self.kept.lock().await;
+            let mut kept = kept.lock().await;
             if kept.as_ref() == Some(refused) {
                 *kept = None;
             }

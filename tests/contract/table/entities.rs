@@ -230,6 +230,31 @@ pub async fn a_session_is_due_a_minute_after_it_lags_and_when_it_is_put_off_late
     assert_eq!(due(DAY).await, []);
 }
 
+pub async fn a_due_item_is_taken_by_one_of_many(client: &Client) {
+    let table = Arc::new(table(client));
+    let workspace = workspace(&table).await;
+    let session = session(&table, &workspace).await;
+    append(&table, &workspace, &session, &["hello".to_owned()], None)
+        .await
+        .unwrap();
+    let mut due = Vec::new();
+    for shard in 0..SHARDS {
+        due.extend(table.due(DueKind::Session, shard, START + MINUTE, 10).await.unwrap());
+    }
+    assert_eq!(due.len(), 1);
+    let takers: Vec<_> = (0..6)
+        .map(|_| {
+            let (table, due) = (Arc::clone(&table), due[0].clone());
+            tokio::spawn(async move { table.take_due(&due, START + MINUTE, |_| START + 2 * MINUTE).await })
+        })
+        .collect();
+    let mut taken = 0;
+    for taker in takers {
+        taken += usize::from(taker.await.unwrap().unwrap().is_some());
+    }
+    assert_eq!(taken, 1);
+}
+
 pub async fn a_used_key_refuses_the_whole_post_until_it_expires(client: &Client) {
     let table = table(client);
     let workspace = workspace(&table).await;

@@ -155,6 +155,8 @@ async fn a_second_dream_with_nothing_new_asks_no_model() {
     assert_eq!(scene.asked() - asked, 3);
     // And so does something new.
     let asked = scene.asked();
+    scene.advance(Duration::from_mins(1)).await;
+    dreaming(&scene.server, |_, _| None);
     state(&scene.rig, "maya", "maya", &["maya keeps bees"]).await;
     dream(&scene.rig).await;
     assert!(scene.asked() > asked);

@@ -479,3 +479,68 @@ async fn h35_messages_that_could_not_be_derived_from_go_with_their_session() {
     assert_eq!(parked().await, 1);
     assert_no_collection(&rig, &session).await;
 }
+
+#[tokio::test]
+async fn report_02_after_an_undone_merge_each_session_supports_its_own_words_again() {
+    for (gone, left) in [("a", B[0]), ("b", A[2])] {
+        let rig = rig().await;
+        let run = dreamt(&rig).await;
+        rig.post(&format!("/v3/workspaces/w/dreams/{run}/undo"), Value::Null)
+            .await;
+        assert_eq!(rig.settle().await, 0);
+        assert_eq!(delete(&rig, &format!("/w/sessions/{gone}")).await, StatusCode::ACCEPTED);
+        assert_eq!(rig.settle().await, 0);
+        let said = if gone == "a" { B } else { A };
+        let mut said: Vec<&str> = said.to_vec();
+        said.sort_unstable();
+        assert_eq!(sorted(&rig).await, said);
+        assert!(said.contains(&left));
+        assert_counts(&rig).await;
+    }
+}
+
+#[tokio::test]
+async fn report_02_what_a_dream_merged_goes_with_the_last_session_that_said_it() {
+    let rig = rig().await;
+    dreamt(&rig).await;
+    // The words that stayed were said in `a`; `b` said the same in others.
+    assert_eq!(delete(&rig, "/w/sessions/b").await, StatusCode::ACCEPTED);
+    assert_eq!(rig.settle().await, 0);
+    assert!(texts(&rig).await.contains(&"maya plays the violin".to_owned()));
+    assert_nowhere(
+        &rig,
+        &["maya owns a violin", "maya paints on Sundays", "maya loves paint"],
+    )
+    .await;
+    delete_a(&rig).await;
+    assert_eq!(texts(&rig).await, [""; 0]);
+    assert_nowhere(&rig, ONLY_A).await;
+    assert_nowhere(&rig, &["violin", "musical", "artistic"]).await;
+    assert_counts(&rig).await;
+}
+
+#[tokio::test]
+async fn report_02_the_same_words_in_two_sessions_are_supported_by_each_on_its_own() {
+    let rig = crate::checklist::quiet().await;
+    for session in ["a", "b"] {
+        say(&rig, session, "maya", &["maya is shy", "maya is shy"]).await;
+    }
+    // A client states them for `a`, too, and for none.
+    let of = |session: Value| json!({"content": "maya is shy", "observer_id": "maya", "observed_id": "maya", "session_id": session});
+    rig.settle().await;
+    let body = json!({"conclusions": [of(json!("a")), of(Value::Null)]});
+    rig.post("/v3/workspaces/w/conclusions", body).await;
+    let left = async || {
+        let all = rig.conclusions("w", "maya", "maya").await;
+        let mut sessions: Vec<_> = all.iter().map(|conclusion| conclusion["session_id"].clone()).collect();
+        sessions.sort_by_key(ToString::to_string);
+        sessions
+    };
+    assert_eq!(left().await, [json!("a"), json!("a"), json!("b"), Value::Null]);
+    delete_a(&rig).await;
+    assert_eq!(left().await, [json!("b"), Value::Null]);
+    assert_eq!(delete(&rig, "/w/sessions/b").await, StatusCode::ACCEPTED);
+    rig.settle().await;
+    assert_eq!(left().await, [Value::Null]);
+    assert_counts(&rig).await;
+}

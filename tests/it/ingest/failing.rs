@@ -9,8 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use http::StatusCode;
 use reverie_core::conclusion::Embedding;
-use reverie_core::offline::NgramEmbedder;
-use reverie_core::offline::Offline;
+use reverie_core::offline::{Offline, StaticEmbedder};
 use reverie_core::reasoner::{
     DeriveRequest, Derived, EmbedError, Embedder, Reasoner, ReasonerError, Summary, SummaryRequest, ThinkRequest,
     Thought,
@@ -210,7 +209,7 @@ async fn an_outage_parks_nothing_however_long_it_lasts() {
 struct Embeds {
     failures: AtomicU32,
     healed: AtomicBool,
-    inner: NgramEmbedder,
+    inner: StaticEmbedder,
 }
 
 impl Embeds {
@@ -218,7 +217,7 @@ impl Embeds {
         Arc::new(Self {
             failures: AtomicU32::new(times),
             healed: AtomicBool::new(false),
-            inner: NgramEmbedder,
+            inner: StaticEmbedder::load().unwrap(),
         })
     }
 }

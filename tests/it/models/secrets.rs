@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use reverie_models::{ModelError, PermanentFault, Provider};
+use reverie_models::{AwsAccess, ModelError, PermanentFault, Provider};
 use tracing::instrument::WithSubscriber as _;
 
-use super::{KEY, PROVIDERS, TestPace, ask, client, client_with, question};
+use super::{KEY, PROVIDERS, TestPace, ask, aws, client, client_with, models_with, question};
 use crate::rig::model_server::{Answer, ModelServer, Step};
 
 const SECRET: &str = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:reverie-AbCdEf";
@@ -94,6 +94,22 @@ async fn a_secret_that_is_not_there_is_an_error_that_says_so() {
         );
         let error = model.complete(&question()).await.unwrap_err().to_string();
         assert!(error.contains(part) && !error.contains("sk-kept"), "{error}");
+    }
+}
+
+#[test]
+fn what_aws_must_give_is_missed_at_the_start() {
+    let bedrock = [("REVERIE_MODEL_PROVIDER", "bedrock")];
+    let kept = [("REVERIE_MODEL_PROVIDER", "anthropic"), ("ANTHROPIC_API_KEY", SECRET)];
+    let without_region = AwsAccess { region: None, ..aws() };
+    for (settings, aws, name) in [
+        (&bedrock[..], None, "AWS_ACCESS_KEY_ID"),
+        (&bedrock[..], Some(without_region), "AWS_REGION"),
+        (&kept[..], None, "AWS_ACCESS_KEY_ID"),
+    ] {
+        let error = models_with("http://127.0.0.1:9", &TestPace::new(), settings, aws).err();
+        let error = error.map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.starts_with(name), "{name}: {error}");
     }
 }
 

@@ -11,6 +11,7 @@ fn sum(one: Report, other: Report) -> Report {
         runs: one.runs + other.runs,
         pruned: one.pruned + other.pruned,
         erasures: one.erasures + other.erasures,
+        summaries: one.summaries + other.summaries,
         failed: one.failed + other.failed,
         summaries: one.summaries + other.summaries,
     }

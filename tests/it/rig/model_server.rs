@@ -191,6 +191,13 @@ impl ModelServer {
         format!("http://{}", self.address)
     }
 
+    /// Begins another script of the language model, and forgets what was asked.
+    pub(crate) fn begin(&self, steps: impl IntoIterator<Item = Step>) {
+        let mut script = self.script.lock().unwrap();
+        script.language = steps.into_iter().collect();
+        script.asked.clear();
+    }
+
     /// More steps of the language model.
     pub(crate) fn then(&self, steps: impl IntoIterator<Item = Step>) {
         self.script.lock().unwrap().language.extend(steps);

@@ -11,7 +11,7 @@ use reverie_core::toolbox::Step;
 
 use super::conclusions::{self, Grave};
 use super::runs::{Progress, Row, Run, expiry, put_row, update};
-use super::{Key, Result, Table, TableError, Write, representations};
+use super::{Key, Result, Table, TableError, Write, packs, representations};
 
 /// How a step went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,12 @@ impl Table {
         ];
         if !dry {
             writes.extend(effects(before, step, card_revision, now)?);
+            let made = step.changes.iter().filter_map(|change| match change {
+                Change::Created { conclusion } => Some(&conclusion.id),
+                _ => None,
+            });
+            let late: Vec<_> = made.filter(|id| packs::is_late(id, now)).collect();
+            writes.extend(self.end_packs(&before.representation(), &late).await?);
         }
         if before.is_recorded() {
             for (place, change) in step.changes.iter().enumerate() {

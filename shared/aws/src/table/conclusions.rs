@@ -14,7 +14,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use reverie_core::conclusion::{CardEntry, Conclusion, Level, Origin};
+use reverie_core::conclusion::{CardEntry, Conclusion, Embedding, Level, Origin};
 use reverie_core::id::{ConclusionId, RepresentationId, RunId, WorkspaceUid, digest};
 use reverie_core::run::{RemovalReason, Standing, Strength};
 use reverie_core::text::normalise;
@@ -25,7 +25,10 @@ use serde::{Deserialize, Serialize};
 use super::expression::{Clause, Condition, Item, n, s};
 use super::representations::partition;
 use super::schema::key;
-use super::{Key, Query, Result, Table, Write, from_item, to_item, to_value};
+use super::{Key, Query, Result, Table, TableError, Write, from_item, to_item, to_value};
+
+/// How many vectors are stored in one transaction.
+const VECTORS_AT_ONCE: usize = 25;
 
 /// A conclusion that a dream removed, as it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -158,6 +161,11 @@ pub(crate) fn strengthen(id: &ConclusionId, before: &Strength, after: &Strength)
     Ok(Write::update(live(id), clauses).when(Condition::All(unchanged)))
 }
 
+/// Replaces a conclusion's vector, provided that it is there.
+fn set_vector(id: &ConclusionId, embedding: &Embedding) -> Result<Write> {
+    Ok(Write::update(live(id), vec![Clause::Set("embedding", to_value(embedding)?)]).if_there())
+}
+
 /// Removes a live conclusion and leaves no text behind.
 pub(crate) fn discard(id: &ConclusionId) -> Write {
     Write::delete(live(id)).if_there()
@@ -244,6 +252,27 @@ impl Table {
             .into_iter()
             .map(from_item)
             .collect()
+    }
+
+    /// Stores new vectors of conclusions; those that are gone stay gone, and where the table is busy the old ones stay.
+    pub async fn store_vectors(&self, vectors: &[(&ConclusionId, &Embedding)]) -> Result<()> {
+        for some in vectors.chunks(VECTORS_AT_ONCE) {
+            let mut writes = Vec::new();
+            for (id, embedding) in some {
+                writes.push(set_vector(id, embedding)?);
+            }
+            while !writes.is_empty() {
+                match self.transact(&writes).await {
+                    Ok(()) | Err(TableError::Conflict | TableError::Throttled) => break,
+                    Err(TableError::Condition(gone)) => {
+                        let mut place = 0..;
+                        writes.retain(|_| place.next().is_some_and(|place| !gone.contains(&place)));
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The tombstones of a representation: keyed digests of erased texts, and when they were erased.

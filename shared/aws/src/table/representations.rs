@@ -99,7 +99,19 @@ fn by_observed(workspace: &WorkspaceUid, observed: &PeerName) -> String {
 
 /// The machine's next state, under the revision that was read, with the change in the number of conclusions.
 pub(crate) fn save(representation: &Representation, next: &State, live: i64, now: Time) -> Result<Write> {
+    save_also(representation, next, live, now, &[])
+}
+
+/// The same, with more that changes.
+pub(crate) fn save_also(
+    representation: &Representation,
+    next: &State,
+    live: i64,
+    now: Time,
+    more: &[Clause],
+) -> Result<Write> {
     let mut clauses = vec![Clause::Set("state", to_value(next)?), Clause::Add("revision", 1)];
+    clauses.extend(more.iter().cloned());
     if live != 0 {
         clauses.push(Clause::Add("live", live));
     }
@@ -174,6 +186,21 @@ impl RunWrite {
     }
 }
 
+fn edition_is(edition: u64) -> Condition {
+    let read = Condition::Equals("edition", n(edition));
+    if edition == 0 {
+        let none = Condition::All(vec![Condition::Exists(key::PK), Condition::Absent("edition")]);
+        Condition::Any(vec![read, none])
+    } else {
+        read
+    }
+}
+
+/// Holds only in the edition that was read.
+pub(crate) fn check_edition(id: &RepresentationId, edition: u64) -> Write {
+    Write::check(head(id), edition_is(edition))
+}
+
 /// The next edition, provided that it is the one that was read, with the change in the number of conclusions. The
 /// machine's state is not touched.
 pub(crate) fn edit(id: &RepresentationId, edition: u64, live: i64) -> Write {
@@ -181,13 +208,7 @@ pub(crate) fn edit(id: &RepresentationId, edition: u64, live: i64) -> Write {
     if live != 0 {
         clauses.push(Clause::Add("live", live));
     }
-    let read = Condition::Equals("edition", n(edition));
-    Write::update(head(id), clauses).when(if edition == 0 {
-        let none = Condition::All(vec![Condition::Exists(key::PK), Condition::Absent("edition")]);
-        Condition::Any(vec![read, none])
-    } else {
-        read
-    })
+    Write::update(head(id), clauses).when(edition_is(edition))
 }
 
 /// Replaces the card, provided that it still has the revision that was read (0: there was none).

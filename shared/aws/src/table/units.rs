@@ -10,11 +10,11 @@ use reverie_core::run::Strength;
 use reverie_core::time::Time;
 
 use super::conclusions::{self, Tombstone, guard, tombstone_key};
-use super::expression::{Condition, n, s};
+use super::expression::{Clause, Condition, n, s};
 use super::representations::{self, Representation};
 use super::schema::key;
 use super::workspaces::{self, Workspace};
-use super::{Result, Table, Write, erasure, from_item, messages, sessions};
+use super::{Result, Table, Write, erasure, from_item, messages, packs, sessions};
 
 /// The most conclusions that one unit writes (`design.md` section 5).
 const UNIT: usize = 30;
@@ -125,7 +125,12 @@ impl Table {
     /// Writes a unit. What it creates lifts the tombstones of its texts.
     pub async fn apply_unit(&self, unit: &Unit<'_>, now: Time) -> Result<Applied> {
         let live = i64::try_from(unit.created.len()).unwrap_or(i64::MAX);
-        let mut writes = vec![representations::save(unit.representation, unit.next, live, now)?];
+        let made = unit.created.iter().map(|conclusion| &conclusion.id);
+        let late: Vec<_> = made.filter(|id| packs::is_late(id, now)).collect();
+        // Packs that are being made of what was read before must not be published.
+        let edited = (!late.is_empty()).then_some(Clause::Add("edition", 1));
+        let head = representations::save_also(unit.representation, unit.next, live, now, edited.as_slice())?;
+        let mut writes = vec![head];
         if let Some(session) = unit.session {
             // No workspace is deleted while it has a session that is alive, so the session says enough; its head would be
             // an item on which all of a workspace's ingest meets.
@@ -162,6 +167,7 @@ impl Table {
         for (id, before, after) in unit.reinforced {
             writes.push(conclusions::strengthen(id, before, after)?);
         }
+        writes.extend(self.end_packs(&unit.representation.id, &late).await?);
         match self.transact(&writes).await {
             Ok(()) => Ok(Applied::Now),
             Err(super::TableError::Condition(places)) => Ok(if places.contains(&1) {

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::host::conclusion::Level;
-use super::host::offline::NgramEmbedder;
 use super::host::run::Change;
 use super::host::time::Time;
 use super::host::toolbox::Operation;
@@ -205,15 +204,9 @@ pub(crate) fn conversation(lines: &str) {
     println!("{peer}: {counts:?}");
 }
 
-/// The speed of embedding, and of dreams over many conclusions.
+/// The speed of dreams over many conclusions.
 pub(crate) fn speed() {
-    let sentence = "maya works at Intel as a validation engineer and paints watercolours at weekends.";
-    let begun = Instant::now();
-    for _ in 0..10_000 {
-        std::hint::black_box(NgramEmbedder::vector(std::hint::black_box(sentence)));
-    }
-    println!("embedding: {:?} a sentence", begun.elapsed() / 10_000);
-    for size in [500_u64, 2_000, 10_000] {
+    for size in [500_u64, 2_000, 10_000, 20_000] {
         let mut world = World::new("maya");
         for n in 0..size {
             let at = Time::from_seconds(1_700_000_000) + Duration::from_hours(n);

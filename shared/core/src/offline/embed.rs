@@ -1,161 +1,105 @@
-//! The built-in embedding: hashed words and character n-grams, the same on every machine.
+//! The built-in embedding: word vectors distilled from a sentence model, beside hashed words and character n-grams, the
+//! same on every machine.
+
+use std::sync::OnceLock;
 
 use async_trait::async_trait;
 
-use super::lexicon::STOP;
-use super::token::{Token, fold_width, is_ideographic, is_unspaced, tokens};
 use crate::conclusion::Embedding;
 use crate::reasoner::{EmbedError, Embedder};
 
-/// Components of a vector.
-const DIMENSIONS: usize = 256;
-/// Weight of a word as a whole.
-const WORD: i32 = 6;
-/// Weight of a function word.
-const STOP_WORD: i32 = 1;
-/// Weight of one n-gram inside a word.
-const GRAM: i32 = 2;
+mod ngram;
+mod table;
+mod wordpiece;
 
-/// Embeds by hashing words and character n-grams into 256 signed bytes (`design.md` section 8: the zero-step default).
+pub use ngram::ngram_vector;
+pub use table::WordTableError;
+use table::{DIMENSIONS, Table};
+
+/// The model's id: another table, another mixture or another hash wants a new one.
+const MODEL: &str = "reverie-static-1";
+/// The table's part in the similarity of two texts in plain English words; the rest is the n-grams'.
+const MEANING: f64 = 0.65;
+
+/// Embeds without a step: no key, no network, no model to run (`design.md` section 8).
 ///
-/// It finds texts that share words or parts of words, in any script; it knows no meaning, so synonyms stay apart and
-/// near-identical texts with opposite meaning lie close: never merge by it alone.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NgramEmbedder;
+/// A vector has two parts. The first is the mean of the word vectors of a table distilled from an English sentence model
+/// (`shared/core/embedding`), rare words weighing more: it brings texts together that mean the same in other words. The
+/// second hashes words and character n-grams: it finds names, numbers and misspellings, in any script. How much the first
+/// counts depends on how much of the text is English words; a text in another script is its n-grams alone. So all texts
+/// are in one space. Near-identical texts with opposite meaning lie close: never merge by it alone.
+#[derive(Clone, Copy, Debug)]
+pub struct StaticEmbedder {
+    table: Table,
+}
 
-impl NgramEmbedder {
-    /// The model's id: any change of what is hashed or how it is weighed wants a new one.
-    pub(super) const MODEL: &str = "reverie-ngram-1";
+impl StaticEmbedder {
+    /// With the table that is part of the program, which is checked once per process.
+    ///
+    /// # Errors
+    /// When it is not the table that the model's id stands for.
+    pub fn load() -> Result<Self, WordTableError> {
+        static TABLE: OnceLock<Result<Table, WordTableError>> = OnceLock::new();
+        let table = TABLE.get_or_init(|| Table::checked(table::BYTES)).clone()?;
+        Ok(Self { table })
+    }
 
-    /// The vector of one text; all zeros when it has neither letters nor digits.
-    pub fn vector(text: &str) -> Embedding {
-        let folded = fold_width(text);
-        let mut sums = [0_i32; DIMENSIONS];
-        let found = tokens(&folded);
-        for (at, token) in found.iter().enumerate() {
-            if token.is_word() {
-                add_word(&mut sums, token, found.get(at + 1));
+    /// The vector of one text; all zeros when it has nothing that can be compared.
+    pub fn vector(&self, text: &str) -> Embedding {
+        let mut meaning = [0_i64; DIMENSIONS];
+        let mut letters = 0_usize;
+        let mut known = 0_usize;
+        for word in wordpiece::words(text) {
+            let count = word.chars().filter(|c| c.is_alphanumeric()).count();
+            letters += count;
+            let pieces = wordpiece::pieces(&word, |piece| self.table.find(piece)).unwrap_or_default();
+            if pieces.len() == 1 && word.bytes().all(|b| b.is_ascii_alphabetic()) {
+                known += count;
+            }
+            for row in pieces {
+                self.table.add(row, &mut meaning);
             }
         }
-        let norm = sums.iter().map(|s| f64::from(*s) * f64::from(*s)).sum::<f64>().sqrt();
-        #[allow(
-            clippy::cast_possible_truncation,
-            reason = "a component of a unit vector times 127 fits a signed byte"
-        )]
-        let components = sums
+        #[allow(clippy::cast_precision_loss, reason = "counts of letters")]
+        let share = if letters == 0 {
+            0.0
+        } else {
+            known as f64 / letters as f64
+        };
+        #[allow(clippy::cast_precision_loss, reason = "sums of products far below 2⁵³")]
+        let meaning = unit(meaning.map(|sum| sum as f64));
+        let looks = unit(ngram::sums(text).map(f64::from));
+        let weight = MEANING * share;
+        let parts = [
+            (meaning.as_slice(), weight.sqrt()),
+            (looks.as_slice(), (1.0 - weight).sqrt()),
+        ];
+        let mixed: Vec<f64> = parts
             .iter()
-            .map(|s| {
-                if norm == 0.0 {
-                    0
-                } else {
-                    (f64::from(*s) / norm * 127.0).round() as i8
-                }
-            })
+            .flat_map(|(part, weight)| part.iter().map(move |c| c * weight))
             .collect();
-        Embedding {
-            model: Self::MODEL.to_owned(),
-            components,
-        }
+        Embedding::of_direction(MODEL, &mixed)
     }
+}
+
+/// The vector at length 1; zeros stay zeros.
+fn unit<const N: usize>(vector: [f64; N]) -> [f64; N] {
+    let norm = vector.iter().map(|c| c * c).sum::<f64>().sqrt();
+    if norm == 0.0 { vector } else { vector.map(|c| c / norm) }
 }
 
 #[async_trait]
-impl Embedder for NgramEmbedder {
+impl Embedder for StaticEmbedder {
     #[allow(clippy::unnecessary_literal_bound, reason = "the trait's signature ties it to self")]
     fn model(&self) -> &str {
-        Self::MODEL
+        MODEL
     }
 
     async fn embed(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError> {
-        Ok(texts.iter().map(|text| Self::vector(text)).collect())
-    }
-}
-
-fn add_word(sums: &mut [i32; DIMENSIONS], token: &Token<'_>, next: Option<&Token<'_>>) {
-    let word = token.lower.as_str();
-    if word.chars().any(is_ideographic) {
-        add(sums, &[word], WORD / 2);
-        if let Some(next) = next.filter(|n| n.start == token.end() && n.lower.chars().any(is_ideographic)) {
-            add(sums, &[word, next.lower.as_str()], WORD);
-        }
-        return;
-    }
-    if STOP.contains(word) {
-        add(sums, &[word], STOP_WORD);
-        return;
-    }
-    let word = word.strip_suffix("'s").unwrap_or(word);
-    add(sums, &["^", word, "$"], WORD);
-    let sizes = if word.chars().any(is_unspaced) { 2..=4 } else { 3..=4 };
-    let ends: Vec<usize> = word.char_indices().map(|(b, _)| b).chain([word.len()]).collect();
-    for size in sizes {
-        for (place, window) in ends.windows(size + 1).enumerate() {
-            let gram = &word[window[0]..window[size]];
-            if place == 0 {
-                add(sums, &["^", gram], GRAM);
-            } else {
-                add(sums, &[gram], GRAM);
-            }
-        }
-    }
-}
-
-/// Adds a feature at the place and with the sign that its hash (FNV-1a, 64 bits) gives.
-fn add(sums: &mut [i32; DIMENSIONS], parts: &[&str], weight: i32) {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for byte in parts.iter().flat_map(|part| part.bytes()) {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    }
-    hash ^= hash >> 29;
-    hash = hash.wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    hash ^= hash >> 32;
-    let sign = if hash & 0x100 == 0 { 1 } else { -1 };
-    if let Some(sum) = usize::try_from(hash & 0xff).ok().and_then(|place| sums.get_mut(place)) {
-        *sum = sum.saturating_add(sign * weight);
+        Ok(texts.iter().map(|text| self.vector(text)).collect())
     }
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
-mod tests {
-    use super::*;
-
-    fn cosine(a: &str, b: &str) -> f32 {
-        NgramEmbedder::vector(a).cosine(&NgramEmbedder::vector(b)).unwrap()
-    }
-
-    #[test]
-    fn related_texts_lie_closer_than_unrelated_ones_in_any_script() {
-        for (text, near, far) in [
-            (
-                "maya works at Intel",
-                "Where does maya work?",
-                "the weather in Lima is mild",
-            ),
-            (
-                "用户的部署窗口是每周二早上。",
-                "用户的部署窗口是什么时候？",
-                "我喜欢喝咖啡",
-            ),
-            ("الموعد النهائي للمشروع", "متى الموعد النهائي للمشروع؟", "أحب القهوة"),
-            ("วันส่งมอบงานคือวันศุกร์", "วันส่งมอบงานคือวันอะไร", "ฉันชอบกาแฟ"),
-        ] {
-            assert!(cosine(text, near) > cosine(text, far) + 0.2, "{text}");
-        }
-    }
-
-    #[test]
-    fn the_vector_of_a_text_never_changes() {
-        let vector = NgramEmbedder::vector("maya works at Intel 你好");
-        let sum: i64 = (1_i64..).zip(&vector.components).map(|(i, c)| i * i64::from(*c)).sum();
-        assert_eq!(
-            (vector.components.len(), vector.model.as_str()),
-            (256, "reverie-ngram-1")
-        );
-        assert_eq!(sum, GOLDEN, "changing the hash wants a new model id");
-        assert!(NgramEmbedder::vector("").components.iter().all(|c| *c == 0));
-        assert_eq!(NgramEmbedder::vector("Ｍａｙａ"), NgramEmbedder::vector("maya"));
-    }
-
-    const GOLDEN: i64 = 5133;
-}
+mod tests;

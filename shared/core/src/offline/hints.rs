@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use super::embed::NgramEmbedder;
+use super::embed::ngram_vector;
 use super::same::{Difference, Verdict, same_fact};
 use super::{deduce, induce};
 use crate::conclusion::{Conclusion, Embedding, Level};
@@ -13,10 +13,8 @@ use crate::reasoner::ThinkRequest;
 use crate::run::{Phase, RemovalReason};
 use crate::toolbox::Operation;
 
-/// From this cosine on two vectors of a model other than the built-in one count as near each other.
-const NEAR_IN_MEANING: f32 = 0.72;
-/// The same of the built-in one, which knows looks alone. Lower than where the rules begin: a hint is cheap.
-const NEAR_IN_LOOKS: f32 = 0.6;
+/// From this cosine on two statements count as near each other. Lower than where the rules begin: a hint is cheap.
+const NEAR: f32 = 0.65;
 /// How many of the newest statements are compared with all others: what keeps the cost in bounds.
 const COMPARED: usize = 200;
 /// How many neighbours of one statement are told.
@@ -188,7 +186,7 @@ fn alike(conclusions: &[Conclusion], known: &HashSet<(ConclusionId, ConclusionId
 impl<'a> Placed<'a> {
     fn of(conclusion: &'a Conclusion) -> Self {
         let embedding = conclusion.embedding.as_ref().map_or_else(
-            || std::borrow::Cow::Owned(NgramEmbedder::vector(&conclusion.content)),
+            || std::borrow::Cow::Owned(ngram_vector(&conclusion.content)),
             std::borrow::Cow::Borrowed,
         );
         let length = dot(&embedding.components, &embedding.components).sqrt();
@@ -205,14 +203,9 @@ impl<'a> Placed<'a> {
         if ours.model != theirs.model || ours.components.len() != theirs.components.len() {
             return None;
         }
-        let least = if ours.model == NgramEmbedder::MODEL {
-            NEAR_IN_LOOKS
-        } else {
-            NEAR_IN_MEANING
-        };
         let cosine = dot(&ours.components, &theirs.components) / (self.length * other.length).max(f32::EPSILON);
         let (a, b) = (self.conclusion, other.conclusion);
-        (cosine >= least && !a.sources.contains(&b.id) && !b.sources.contains(&a.id)).then_some(cosine)
+        (cosine >= NEAR && !a.sources.contains(&b.id) && !b.sources.contains(&a.id)).then_some(cosine)
     }
 }
 

@@ -4,10 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use super::embed::NgramEmbedder;
+use super::embed::ngram_vector;
 use super::lexicon::{FILLER, NEGATION, TEMPORAL, word_set};
 use super::token::{Kind, Token, fold_width, is_ideographic, tokens};
-use crate::conclusion::Conclusion;
 
 word_set! {
     /// Words that take a side.
@@ -51,21 +50,10 @@ pub fn same_fact(a: &str, b: &str) -> Verdict {
     if key(a) == key(b) {
         return Verdict::Same;
     }
-    match NgramEmbedder::vector(a).cosine(&NgramEmbedder::vector(b)) {
+    match ngram_vector(a).cosine(&ngram_vector(b)) {
         Some(cosine) if cosine >= NEAR => Verdict::Near(difference(a, b)),
         _ => Verdict::Unlike,
     }
-}
-
-/// Cosine similarity of two conclusions, −1 to 1: of their stored vectors if one model made both, else of the built-in
-/// ones. A measure of looks, never by itself a reason to merge.
-pub fn similarity(a: &Conclusion, b: &Conclusion) -> f32 {
-    a.embedding
-        .as_ref()
-        .zip(b.embedding.as_ref())
-        .and_then(|(a, b)| a.cosine(b))
-        .or_else(|| NgramEmbedder::vector(&a.content).cosine(&NgramEmbedder::vector(&b.content)))
-        .unwrap_or(0.0)
 }
 
 /// What two texts must share to say the same: their words in order, without fillers, one spelling for each. Equal keys

@@ -75,6 +75,14 @@ impl Desk {
         }
     }
 
+    /// Takes over a conclusion as it is now; `None` when it is gone.
+    pub fn put(&mut self, id: &ConclusionId, now: Option<Conclusion>) {
+        self.take(id);
+        if let Some(conclusion) = now {
+            self.insert(conclusion);
+        }
+    }
+
     fn insert(&mut self, conclusion: Conclusion) {
         let text = (conclusion.level, normalise(&conclusion.content));
         self.texts.entry(text).or_default().insert(conclusion.id.clone());

@@ -11,7 +11,9 @@ use reverie_aws::table::TableError;
 use reverie_aws::table::changes::Committed;
 use reverie_aws::table::representations::RunWrite;
 use reverie_aws::table::runs::{LEASE, Progress, Run, Tally};
+use reverie_core::conclusion::Conclusion;
 use reverie_core::dreaming::{Event, Outcome};
+use reverie_core::id::ConclusionId;
 use reverie_core::reasoner::{ReasonerError, ThinkRequest, Thought};
 use reverie_core::run::{Change, DreamType, Phase, Status};
 use reverie_core::settings::{Agent, Levels};
@@ -205,7 +207,25 @@ impl<'a> Executor<'a> {
             began: engine.now(),
             opened,
         };
-        Ok(executor.reload().await?.then_some(executor))
+        if !executor.reload().await? {
+            return Ok(None);
+        }
+        executor.renew_vectors().await;
+        Ok(Some(executor))
+    }
+
+    /// Has all conclusions carry vectors of the model in use. A dream can do without, and the next one tries again.
+    async fn renew_vectors(&self) {
+        let model = self.engine.embedder.model();
+        let conclusions = self.desk.conclusions().values();
+        let mut stale: Vec<Conclusion> = conclusions
+            .filter(|conclusion| self.run.dream_type != DreamType::DryRun && !conclusion.is_embedded_by(model))
+            .cloned()
+            .collect();
+        if let Err(error) = self.engine.renew_vectors(&mut stale).await {
+            let error: &(dyn std::error::Error + 'static) = &error;
+            tracing::warn!(run.id = %self.run.id, error, "vectors of another model were not made anew");
+        }
     }
 
     /// Reads the representation again, as it is now. `false` when it is gone.
@@ -234,9 +254,24 @@ impl<'a> Executor<'a> {
         Ok(true)
     }
 
-    /// The same, for another attempt at a step.
-    pub(super) async fn reload_or_stop(&mut self) -> Result<(), Stop> {
-        if self.reload().await? { Ok(()) } else { Err(Stop::Lost) }
+    /// Reads again what kept a step from being committed, for another attempt: the conclusions that it touches, and all
+    /// of the representation only if a dream or an erasure has raised its edition, or if that did not help before.
+    pub(super) async fn catch_up(&mut self, stale: &Step, attempt: u32) -> Result<(), Stop> {
+        let representation = self.run.representation();
+        let table = &self.engine.table;
+        let head = table.representation(&representation).await?.ok_or(Stop::Lost)?;
+        if head.edition != self.edition || attempt > 0 || self.run.dream_type == DreamType::DryRun {
+            return if self.reload().await? { Ok(()) } else { Err(Stop::Lost) };
+        }
+        let touched: Vec<ConclusionId> = stale.changes.iter().filter_map(Change::conclusion).cloned().collect();
+        let mut found = table.conclusions_by_id(&touched).await?;
+        for id in &touched {
+            self.desk.put(id, found.remove(id));
+        }
+        let card = table.card(&representation).await?;
+        self.card_revision = card.as_ref().map_or(0, |card| card.revision);
+        self.desk.card = card.map(|card| card.entries);
+        Ok(())
     }
 
     async fn go(&mut self) -> Result<(), Stop> {
@@ -418,17 +453,17 @@ impl<'a> Executor<'a> {
 
     /// Carries out one operation. One that the toolbox refuses changes nothing; why it does is the answer.
     async fn carry_out(&mut self, operation: &Operation) -> Result<Option<Rejection>, Stop> {
-        for _ in 0..REPLANS {
+        for attempt in 0..REPLANS {
             let steps = match plan(operation, &self.desk, &self.limits, &self.place()) {
                 Ok(steps) => steps,
                 // Planned again after a crash, an operation of which all is done may find nothing left to do it on.
                 Err(_) if self.run.progress.step > 0 => return Ok(None),
                 Err(rejection) => return Ok(Some(rejection)),
             };
-            if self.commit_all(steps).await? {
+            let Some(stale) = self.commit_all(steps).await? else {
                 return Ok(None);
-            }
-            self.reload_or_stop().await?;
+            };
+            self.catch_up(&stale, attempt).await?;
         }
         Err(TableError::Conflict.into())
     }
@@ -450,8 +485,8 @@ impl<'a> Executor<'a> {
         tracing::info!(run.id = %self.run.id, run.turn = self.run.progress.turn, operation = self.run.progress.operation, rejection = kind, "the toolbox refused an operation");
     }
 
-    /// Commits steps in order. `false` when the representation has changed under them: plan anew.
-    pub(super) async fn commit_all(&mut self, steps: Vec<Step>) -> Result<bool, Stop> {
+    /// Commits steps in order. Gives back the one under which the representation has changed: plan anew.
+    pub(super) async fn commit_all(&mut self, steps: Vec<Step>) -> Result<Option<Step>, Stop> {
         for mut step in steps {
             self.embed(&mut step).await?;
             let mut after = self.renewed();
@@ -487,10 +522,10 @@ impl<'a> Executor<'a> {
                     }
                 }
                 Committed::Lost => return Err(Stop::Lost),
-                Committed::Stale => return Ok(false),
+                Committed::Stale => return Ok(Some(step)),
             }
         }
-        Ok(true)
+        Ok(None)
     }
 
     /// Gives new conclusions their vectors.

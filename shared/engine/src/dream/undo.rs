@@ -32,7 +32,7 @@ impl Executor<'_> {
             return Ok(());
         };
         let claimed_at = target.started_at.unwrap_or(target.created_at);
-        for _ in 0..REPLANS {
+        for attempt in 0..REPLANS {
             let record = self.changes_of(&target_id).await?;
             if record.being_erased {
                 // What the desk shows of the session is on its way out: its deletion first.
@@ -40,10 +40,10 @@ impl Executor<'_> {
             }
             let plan = undo::plan(&record.changes, claimed_at, &self.desk);
             self.run.conflicts = plan.conflicts;
-            if self.commit_all(plan.steps).await? {
+            let Some(stale) = self.commit_all(plan.steps).await? else {
                 return Ok(());
-            }
-            self.reload_or_stop().await?;
+            };
+            self.catch_up(&stale, attempt).await?;
         }
         Err(TableError::Conflict.into())
     }

@@ -146,7 +146,7 @@ impl Engine {
     }
 
     /// Embeds texts one by one; those that cannot be embedded, while others can, are `None`.
-    pub(super) async fn embed_each(&self, texts: &[String]) -> Result<Vec<Option<Embedding>>, EmbedError> {
+    pub(crate) async fn embed_each(&self, texts: &[String]) -> Result<Vec<Option<Embedding>>, EmbedError> {
         let mut embedded = Vec::new();
         for text in texts {
             match self.embedder.embed(std::slice::from_ref(text)).await {

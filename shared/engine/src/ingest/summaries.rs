@@ -95,7 +95,7 @@ impl Engine {
         let summary = match self.make_summary(place, stretch, late.as_ref()).await? {
             Ok(summary) => summary,
             Err(error) => {
-                self.summary_failed(place, stretch, late, &error).await?;
+                self.put_summary_off(place, stretch, late, &error).await?;
                 return Ok(false);
             }
         };
@@ -169,7 +169,7 @@ impl Engine {
     }
 
     /// Notes that a summary could not be made; the due index brings the session back.
-    async fn summary_failed(
+    async fn put_summary_off(
         &self,
         place: &Place<'_>,
         stretch: &Stretch,

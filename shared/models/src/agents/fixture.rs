@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use reverie_core::conclusion::{Conclusion, Level, Origin, SessionRef, Support};
 use reverie_core::id::{ConclusionId, PeerName, RepresentationId, Seq, SessionName, SessionUid, WorkspaceUid};
 use reverie_core::message::Message;
-use reverie_core::offline::NgramEmbedder;
+use reverie_core::offline::StaticEmbedder;
 use reverie_core::run::Usage;
 use reverie_core::time::Time;
 use serde_json::{Map, Value};
@@ -54,7 +54,7 @@ pub(super) fn stating(texts: &[&str]) -> Vec<Conclusion> {
             }],
             pattern: None,
             origin: Origin::Deriver,
-            embedding: Some(NgramEmbedder::vector(text)),
+            embedding: Some(StaticEmbedder::load().unwrap().vector(text)),
         })
         .collect()
 }

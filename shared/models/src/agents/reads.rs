@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::fmt::Write as _;
 
 use reverie_core::conclusion::{Conclusion, Level};
-use reverie_core::offline::similarity;
+use reverie_core::offline::ngram_vector;
 use reverie_core::reasoner::{Embedder, ReasonerError, Sources};
 
 use super::shown::{Shelf, message};
@@ -46,20 +46,24 @@ impl Reader<'_> {
     }
 
     async fn search(&self, wanted: &Search) -> Result<String, ReasonerError> {
-        let mut query = Conclusion {
-            content: wanted.query.clone(),
-            embedding: None,
-            ..match self.shelf.conclusions().first() {
-                Some(any) => any.clone(),
-                None => return Ok("there are no conclusions".to_owned()),
-            }
-        };
+        if self.shelf.conclusions().is_empty() {
+            return Ok("there are no conclusions".to_owned());
+        }
         let embedded = self.embedder.embed(std::slice::from_ref(&wanted.query)).await;
-        query.embedding = embedded
+        let query = embedded
             .map_err(|error| ReasonerError::transient(error.to_string()))?
             .pop();
+        let looks = ngram_vector(&wanted.query);
+        // What has no vector of this model yet is found by its looks.
+        let near = |conclusion: &Conclusion| {
+            let vectors = query.as_ref().zip(conclusion.embedding.as_ref());
+            vectors
+                .and_then(|(query, vector)| query.cosine(vector))
+                .or_else(|| looks.cosine(&ngram_vector(&conclusion.content)))
+                .unwrap_or(0.0)
+        };
         let mut found: Vec<_> = of_level(self.shelf, wanted.level)
-            .map(|conclusion| (similarity(&query, conclusion), conclusion))
+            .map(|conclusion| (near(conclusion), conclusion))
             .filter(|(cosine, _)| *cosine > 0.0)
             .collect();
         found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.id.cmp(&b.1.id)));
@@ -155,7 +159,7 @@ fn bounded(text: String) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use reverie_core::offline::NgramEmbedder;
+    use reverie_core::offline::StaticEmbedder;
     use reverie_core::reasoner::NoSources;
 
     use super::super::fixture::{stating, wait};
@@ -165,7 +169,7 @@ mod tests {
         let shelf = Shelf::new(conclusions);
         let reader = Reader {
             shelf: &shelf,
-            embedder: &NgramEmbedder,
+            embedder: &StaticEmbedder::load().unwrap(),
             sources: &NoSources,
         };
         wait(reader.read(call)).unwrap()

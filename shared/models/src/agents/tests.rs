@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use reverie_core::conclusion::{CardEntry, Conclusion};
 use reverie_core::id::RunId;
-use reverie_core::offline::NgramEmbedder;
+use reverie_core::offline::StaticEmbedder;
 use reverie_core::reasoner::{DeriveRequest, NoSources, Reasoner as _, ReasonerError, ThinkRequest, Thought};
 use reverie_core::run::Phase;
 use reverie_core::time::Time;
@@ -67,7 +67,7 @@ impl Dream {
             deriver: Arc::clone(&self.model) as _,
             summariser: Arc::clone(&self.model) as _,
             dreamer: Arc::clone(&self.model) as _,
-            embedder: Arc::new(NgramEmbedder),
+            embedder: Arc::new(StaticEmbedder::load().unwrap()),
             hints: super::HINTS,
         }
     }

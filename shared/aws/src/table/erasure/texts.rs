@@ -88,6 +88,8 @@ impl Table {
             writes.push(Write::put(to_item(&stone, "tombstone", &Tombstone { at: now })?));
             writes.extend(self.guards_to_drop(&erased).await?);
             writes.extend(self.card_without(&representation, &gone).await?);
+            let ids: Vec<_> = erased.iter().map(|erased| &erased.id).collect();
+            writes.extend(self.drop_packs(&representation, &ids).await?);
             match self.transact(&writes).await {
                 Ok(()) if last => return Ok(true),
                 Ok(()) | Err(TableError::Condition(_)) => {}
@@ -243,6 +245,10 @@ impl Table {
             writes.push(representations::edit(&head.id, edition, live));
             writes.extend(self.guards_to_drop(&erased).await?);
             writes.extend(self.card_without(&head.id, &gone).await?);
+            if !erased.is_empty() {
+                let ids: Vec<_> = erased.iter().map(|erased| &erased.id).collect();
+                writes.extend(self.drop_packs(&head.id, &ids).await?);
+            }
             match self.transact(&writes).await {
                 Ok(()) => edition += 1,
                 Err(TableError::Condition(_)) => return Ok(true),
