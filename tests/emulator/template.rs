@@ -107,6 +107,10 @@ fn every_variable_is_passed_with_its_documented_default_and_no_other() {
         deployment::SCHEDULE_ROLE_ARN,
         deployment::SCHEDULE_DLQ_ARN,
         "RUST_LOG",
+        "REVERIE_MODEL_PROVIDER",
+        "REVERIE_MODEL",
+        "ANTHROPIC_API_KEY",
+        "OPENAI_API_KEY",
     ];
     let known: BTreeSet<_> = VARIABLES.iter().map(|variable| variable.name).chain(ours).collect();
     let passed: BTreeSet<_> = passed.as_object().unwrap().keys().map(String::as_str).collect();

@@ -43,6 +43,7 @@ async fn endless(max_tokens_per_run: u64, turn: Duration) -> (Rig, Value, usize)
             operations: vec![deduce(request)],
             done: false,
             usage: HUNDRED,
+            ..Thought::default()
         })
     }));
     let config = Config {
@@ -125,7 +126,7 @@ fn nothing(_: &ThinkRequest<'_>) -> Result<Thought, ReasonerError> {
 }
 
 fn junk(_: &ThinkRequest<'_>) -> Result<Thought, ReasonerError> {
-    Err(ReasonerError::Permanent("not the agreed shape".to_owned()))
+    Err(ReasonerError::permanent("not the agreed shape".to_owned()))
 }
 
 /// What the toolbox refuses.

@@ -46,6 +46,7 @@ pub(crate) fn think(request: &ThinkRequest<'_>) -> Thought {
             operations: Vec::new(),
             done: true,
             usage,
+            ..Thought::default()
         };
     };
     let operations = match (request.phase, request.turn) {
@@ -83,6 +84,7 @@ pub(crate) fn think(request: &ThinkRequest<'_>) -> Thought {
         operations,
         done: request.phase != Phase::Deduction || request.turn > 0,
         usage,
+        ..Thought::default()
     }
 }
 

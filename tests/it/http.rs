@@ -64,7 +64,7 @@ impl Tape {
         // Of what is illegible nothing is derived.
         let reasoner = Scripted::thinking(|request| Ok(crash::think(request))).deriving(|request| {
             if request.messages.iter().any(|message| message.content == "illegible") {
-                return Err(ReasonerError::Permanent("no usable answer".to_owned()));
+                return Err(ReasonerError::permanent("no usable answer".to_owned()));
             }
             Ok(verbatim(request))
         });

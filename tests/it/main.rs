@@ -6,6 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod agents;
 mod bounds;
 mod checklist;
 mod costs;

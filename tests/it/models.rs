@@ -34,7 +34,7 @@ pub(crate) struct TestPace {
 }
 
 impl TestPace {
-    fn new() -> Arc<Self> {
+    pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
             now: Mutex::new(START),
             waits: Mutex::default(),
@@ -51,7 +51,7 @@ impl TestPace {
         self.waits.lock().unwrap().clear();
     }
 
-    fn pass(&self, by: Duration) {
+    pub(crate) fn pass(&self, by: Duration) {
         let mut now = self.now.lock().unwrap();
         *now = *now + by;
     }
@@ -88,7 +88,7 @@ fn aws() -> AwsAccess {
 }
 
 /// The models at `url`, as variables say; `more` come before the usual ones, and the first of a name counts.
-fn models(url: &str, pace: &Arc<TestPace>, more: &[(&str, &str)]) -> Models {
+pub(crate) fn models(url: &str, pace: &Arc<TestPace>, more: &[(&str, &str)]) -> Models {
     models_with(url, pace, more, Some(aws())).unwrap()
 }
 
@@ -116,7 +116,7 @@ fn models_with(
     Models::new(&config, aws, &pace)
 }
 
-const PROVIDERS: [Provider; 3] = [Provider::Anthropic, Provider::Bedrock, Provider::OpenAi];
+pub(crate) const PROVIDERS: [Provider; 3] = [Provider::Anthropic, Provider::Bedrock, Provider::OpenAi];
 
 fn client_with(
     provider: Provider,

@@ -1,12 +1,15 @@
 //! The program's commands.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
+use reverie_aws::system::{SystemClock, SystemIds};
 use reverie_core::config::Config;
-use reverie_core::offline::WordTableError;
+use reverie_models::{Minds, ModelConfig};
 
+use crate::models::aws_access;
 use crate::runtime::{self, Foundation, Handlers, Options, Running};
 
 mod check_model;
@@ -38,7 +41,7 @@ enum Command {
 }
 
 /// Puts the handlers on what they stand on.
-pub type Compose = fn(&Foundation) -> Result<Handlers, WordTableError>;
+pub type Compose = fn(&Foundation) -> Handlers;
 
 /// Runs the program with the arguments of the process.
 pub fn run(compose: Compose) -> anyhow::Result<()> {
@@ -61,6 +64,22 @@ fn config() -> anyhow::Result<Config> {
     Ok(Config::read(|name| std::env::var(name).ok())?)
 }
 
+/// Who thinks and who embeds, from the environment.
+async fn minds() -> anyhow::Result<Minds> {
+    let config = ModelConfig::read(|name| std::env::var(name).ok())?;
+    let aws = if config.needs_aws() { aws_access().await } else { None };
+    Ok(Minds::new(&config, aws, Arc::new(SystemClock), Arc::new(SystemIds))?)
+}
+
+/// Who thinks in a command.
+#[derive(Clone, Copy, Debug)]
+enum Thinks {
+    /// The offline reasoner, so that it is the same everywhere and costs nothing.
+    Offline,
+    /// Who is configured.
+    AsConfigured,
+}
+
 /// A Reverie in this process, for commands that are themselves clients of it.
 struct InProcess {
     tokio: tokio::runtime::Runtime,
@@ -68,9 +87,17 @@ struct InProcess {
 }
 
 impl InProcess {
-    fn start(data_dir: PathBuf, port: u16, config: Config, compose: Compose) -> anyhow::Result<Self> {
+    fn start(data_dir: PathBuf, port: u16, config: Config, thinks: Thinks, compose: Compose) -> anyhow::Result<Self> {
         let tokio = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-        let options = Options { data_dir, port, config };
+        let options = Options {
+            data_dir,
+            port,
+            config,
+            minds: match thinks {
+                Thinks::Offline => Minds::offline()?,
+                Thinks::AsConfigured => tokio.block_on(minds())?,
+            },
+        };
         let running = tokio.block_on(runtime::start(&options, compose))?;
         Ok(Self { tokio, running })
     }

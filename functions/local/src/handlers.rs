@@ -1,9 +1,8 @@
-//! The engine behind the runtime's handlers, with the offline reasoner.
+//! The engine behind the runtime's handlers.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use reverie_core::offline::{Offline, StaticEmbedder, WordTableError};
 use reverie_engine::{Engine, EngineError, EngineParts};
 use reverie_http::App;
 
@@ -11,28 +10,26 @@ use crate::runtime::{Chores, Foundation, Handlers};
 use crate::worker::{Failure, Handler};
 
 /// Puts the engine on its foundation.
-///
-/// # Errors
-/// When the table of the built-in embedding is not the one that its vectors are made with.
-pub fn compose(foundation: &Foundation) -> Result<Handlers, WordTableError> {
+pub fn compose(foundation: &Foundation) -> Handlers {
     let Foundation {
         table,
         queues,
         clock,
         ids,
         config,
+        minds,
     } = foundation.clone();
     let engine = Arc::new(Engine::new(EngineParts {
         table: Arc::clone(&table),
         queues: Arc::new(queues.clone()),
         schedules: Arc::new(queues),
-        reasoner: Arc::new(Offline),
-        embedder: Arc::new(StaticEmbedder::load()?),
+        reasoner: minds.reasoner,
+        embedder: minds.embedder,
         clock: Arc::clone(&clock),
         ids: Arc::clone(&ids),
         config: config.clone(),
     }));
-    Ok(Handlers {
+    Handlers {
         ingest: Arc::new(Ingest(Arc::clone(&engine))),
         dreams: Arc::new(Dreams(Arc::clone(&engine))),
         chores: Arc::new(EngineChores(Arc::clone(&engine))),
@@ -43,7 +40,7 @@ pub fn compose(foundation: &Foundation) -> Result<Handlers, WordTableError> {
             ids,
             config: Arc::new(config),
         }),
-    })
+    }
 }
 
 impl From<EngineError> for Failure {

@@ -14,8 +14,8 @@ use reverie_aws::table::{Table, TableError, create_table};
 use reverie_core::cause::chain;
 use reverie_core::config::Config;
 use reverie_core::id::IdSource;
-use reverie_core::offline::WordTableError;
 use reverie_core::ports::{Clock, QueueName};
+use reverie_models::Minds;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -46,6 +46,8 @@ pub struct Options {
     pub port: u16,
     /// The settings.
     pub config: Config,
+    /// Who thinks and who embeds.
+    pub minds: Minds,
 }
 
 /// Why it does not run.
@@ -72,9 +74,6 @@ pub enum StartError {
     /// The queues.
     #[error("the queues do not open")]
     Queues(#[from] QueueError),
-    /// The built-in embedding.
-    #[error("the built-in embedding is not usable")]
-    Embedding(#[from] WordTableError),
     /// What the dead predecessor held could not be freed.
     #[error("the work of the last process cannot be freed")]
     Recover(#[from] Failure),
@@ -94,6 +93,8 @@ pub struct Foundation {
     pub ids: Arc<dyn IdSource>,
     /// The settings.
     pub config: Config,
+    /// Who thinks and who embeds.
+    pub minds: Minds,
 }
 
 /// What runs on it.
@@ -131,10 +132,7 @@ pub struct Running {
 }
 
 /// Opens the folder, frees what a dead predecessor held, and runs everything in the background.
-pub async fn start(
-    options: &Options,
-    compose: impl FnOnce(&Foundation) -> Result<Handlers, WordTableError>,
-) -> Result<Running, StartError> {
+pub async fn start(options: &Options, compose: impl FnOnce(&Foundation) -> Handlers) -> Result<Running, StartError> {
     let data_dir = DataDir::claim(&options.data_dir)?;
     let port = |source| StartError::Port {
         port: options.port,
@@ -155,8 +153,9 @@ pub async fn start(
         clock,
         ids: Arc::new(SystemIds),
         config: options.config.clone(),
+        minds: options.minds.clone(),
     };
-    let handlers = compose(&foundation)?;
+    let handlers = compose(&foundation);
     let freed = foundation.queues.release_in_flight().await?;
     handlers.chores.recover().await?;
     if freed > 0 {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, SdkConfig};
+use aws_credential_types::provider::SharedCredentialsProvider;
 
 /// How long a connection may take to be made. The services are in the same region.
 const CONNECT: Duration = Duration::from_secs(1);
@@ -36,6 +37,16 @@ impl Clients {
             .load()
             .await;
         Self { config }
+    }
+
+    /// Whose requests they are.
+    pub fn credentials(&self) -> Option<SharedCredentialsProvider> {
+        self.config.credentials_provider()
+    }
+
+    /// The region of the deployment.
+    pub fn region(&self) -> Option<String> {
+        self.config.region().map(ToString::to_string)
     }
 
     /// DynamoDB's.

@@ -41,6 +41,7 @@ mod deduce;
 mod derive;
 mod embed;
 mod fact;
+mod hints;
 mod imply;
 mod induce;
 mod lexicon;
@@ -58,6 +59,7 @@ mod topic;
 mod verb;
 
 pub use embed::{StaticEmbedder, WordTableError, ngram_vector};
+pub use hints::{Hint, HintKind, hints};
 pub use same::{Difference, Verdict, same_fact};
 pub use summarise::extract;
 
@@ -98,11 +100,11 @@ impl Reasoner for Offline {
         let done = operations.is_empty()
             || request.phase != Phase::Deduction
             || request.turn + 1 >= MAX_TURNS
-            || !request.refused.is_empty();
+            || request.was_refused();
         Ok(Thought {
             operations,
             done,
-            usage: Usage::default(),
+            ..Thought::default()
         })
     }
 }

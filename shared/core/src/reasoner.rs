@@ -1,7 +1,11 @@
 //! The port behind which conclusions are derived and dreams think: the offline reasoner, or a language model.
 
+use std::fmt;
+use std::time::Duration;
+
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::conclusion::{CardEntry, Conclusion};
 use crate::id::{PeerName, Seq};
@@ -9,7 +13,7 @@ use crate::message::Message;
 use crate::run::{Phase, Usage};
 use crate::summary::Kind;
 use crate::time::Time;
-use crate::toolbox::{Operation, Rejection};
+use crate::toolbox::{Operation, Outcome};
 
 /// A batch of one session's messages to derive conclusions from.
 #[derive(Clone, Debug)]
@@ -65,8 +69,44 @@ pub struct ThinkRequest<'a> {
     pub instructions: Option<&'a str>,
     /// Users' instructions for the card, on top of those and within the kinds of entries that a card may have.
     pub card_instructions: Option<&'a str>,
-    /// Operations of the previous turn that the toolbox refused, with their place in it and why.
-    pub refused: &'a [(usize, Rejection)],
+    /// When the last dream that counts ended; what was made later is new to this one.
+    pub last_dream_at: Option<Time>,
+    /// Whether nothing was said or stated since a dream that ran whole, so that thinking again would find the same.
+    pub nothing_new: bool,
+    /// What the phase's earlier turns left to be remembered ([`Thought::memory`]), in order.
+    pub earlier: &'a [Value],
+    /// What became of the last turn's operations, in their order.
+    pub outcomes: &'a [Outcome],
+    /// The messages that the conclusions rest on.
+    pub messages: &'a dyn Sources,
+}
+
+impl ThinkRequest<'_> {
+    /// Whether the toolbox refused something that the last turn wanted.
+    pub fn was_refused(&self) -> bool {
+        self.outcomes
+            .iter()
+            .any(|outcome| matches!(outcome, Outcome::Refused(_)))
+    }
+}
+
+/// Reads what the conclusions of the representation at hand rest on, and nothing else.
+#[async_trait]
+pub trait Sources: fmt::Debug + Send + Sync {
+    /// The newest messages that support a conclusion, at most `limit`, oldest first. Those of sessions that are gone or
+    /// being deleted are left out.
+    async fn messages_of(&self, conclusion: &Conclusion, limit: usize) -> Result<Vec<Message>, ReasonerError>;
+}
+
+/// Where no messages can be read.
+#[derive(Clone, Copy, Debug)]
+pub struct NoSources;
+
+#[async_trait]
+impl Sources for NoSources {
+    async fn messages_of(&self, _: &Conclusion, _: usize) -> Result<Vec<Message>, ReasonerError> {
+        Ok(Vec::new())
+    }
 }
 
 /// What the reasoner wants done. Stored before its first effect.
@@ -78,6 +118,10 @@ pub struct Thought {
     pub done: bool,
     /// What it cost.
     pub usage: Usage,
+    /// What the reasoner must remember of this turn for the next: stored with the answer, given back as it is. Null
+    /// where it remembers nothing.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub memory: Value,
 }
 
 /// A stretch of a session to summarise.
@@ -104,15 +148,64 @@ pub struct Summary {
     pub usage: Usage,
 }
 
-/// Why a reasoner gave no answer.
-#[derive(Debug, thiserror::Error)]
+/// Why a reasoner gave no answer. What it says is shown and logged, so it quotes neither what was asked nor what was
+/// answered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReasonerError {
     /// Asking again later may help: a rate limit, a timeout, an overloaded provider.
-    #[error("the reasoner is not available: {0}")]
-    Transient(String),
-    /// Asking again will not help: the answer does not have the agreed shape, the request is refused.
-    #[error("the reasoner gave no usable answer: {0}")]
-    Permanent(String),
+    #[error("the reasoner is not available: {reason}")]
+    Transient {
+        /// What went wrong.
+        reason: String,
+        /// Not before then, where the provider said so.
+        retry_at: Option<Time>,
+    },
+    /// Asking the same again will not help: the answer does not have the agreed shape, the request is refused.
+    #[error("the reasoner gave no usable answer: {reason}")]
+    Permanent {
+        /// What went wrong.
+        reason: String,
+        /// What the useless answers cost.
+        usage: Usage,
+    },
+    /// Nothing is answered, whatever is asked, before somebody changes something: the key, a permission, the bill, the
+    /// model's name.
+    #[error("the reasoner cannot be asked: {reason}")]
+    Setup {
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+impl ReasonerError {
+    /// A failure that may pass; when is not known.
+    pub fn transient(reason: impl Into<String>) -> Self {
+        Self::Transient {
+            reason: reason.into(),
+            retry_at: None,
+        }
+    }
+
+    /// A failure that stays; what it cost is not known.
+    pub fn permanent(reason: impl Into<String>) -> Self {
+        Self::Permanent {
+            reason: reason.into(),
+            usage: Usage::default(),
+        }
+    }
+
+    /// Whether it is the fault of what was asked or answered, not of the world around it.
+    pub const fn is_permanent(&self) -> bool {
+        matches!(self, Self::Permanent { .. })
+    }
+
+    /// How long to wait, from `now`, before asking again, where the provider said so.
+    pub fn retry_after(&self, now: Time) -> Option<Duration> {
+        match self {
+            Self::Transient { retry_at: Some(at), .. } => Some(at.since(now)),
+            _ => None,
+        }
+    }
 }
 
 /// Derives conclusions, summarises sessions and thinks in dreams.

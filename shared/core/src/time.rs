@@ -81,6 +81,11 @@ impl Time {
         self.civil().strftime("%Y-%m-%d %H:%M:%S").to_string()
     }
 
+    /// `2026-11-30 21:08 Monday`: what somebody needs who reckons dates.
+    pub fn to_minute(self) -> String {
+        self.civil().strftime("%Y-%m-%d %H:%M %A").to_string()
+    }
+
     /// `2026-11-30`.
     pub fn to_date(self) -> String {
         self.civil().strftime("%Y-%m-%d").to_string()

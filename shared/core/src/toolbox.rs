@@ -12,6 +12,7 @@ mod desk;
 pub(crate) mod fixture;
 #[cfg(test)]
 mod laws;
+mod outcome;
 mod remove;
 mod step;
 #[cfg(test)]
@@ -27,6 +28,7 @@ use crate::run::{Change, RemovalReason};
 use crate::time::Time;
 
 pub use create::{MAX_CONTENT_CHARS, tombstone};
+pub use outcome::{Outcome, outcome};
 pub(crate) use step::pack;
 pub use step::{MAX_STEP_BYTES, MAX_STEP_CONCLUSIONS};
 

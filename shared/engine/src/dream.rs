@@ -10,6 +10,7 @@ use crate::machine::{Advance, Caller};
 use crate::{Engine, EngineError, Result};
 
 pub(crate) mod read;
+mod recall;
 pub(crate) mod request;
 mod run;
 mod undo;

@@ -12,8 +12,8 @@ use reverie_aws::schedules::{EventBridgeSchedules, NoSchedules, ScheduleNames};
 use reverie_aws::system::{SystemClock, SystemIds};
 use reverie_aws::table::Table;
 use reverie_core::config::{Config, ConfigError};
-use reverie_core::offline::{Offline, StaticEmbedder, WordTableError};
 use reverie_core::ports::{QueueName, Schedules};
+use reverie_models::{AwsAccess, Minds, MindsError, ModelConfig, ModelConfigError};
 
 use crate::{Engine, EngineError, EngineParts};
 
@@ -32,12 +32,15 @@ pub enum StartError {
     /// Its settings.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// Its models.
+    #[error(transparent)]
+    Models(#[from] ModelConfigError),
     /// Its deployment.
     #[error(transparent)]
     Deployment(#[from] MissingName),
-    /// The built-in embedding.
+    /// Who reasons and embeds.
     #[error(transparent)]
-    Embedding(#[from] WordTableError),
+    Minds(#[from] MindsError),
 }
 
 /// A function that has started.
@@ -60,7 +63,13 @@ impl Function {
         log::start(environment("RUST_LOG").as_deref().unwrap_or("info"), std::io::stdout);
         let config = Config::read(environment)?;
         let Deployment { table, queues } = Deployment::read(environment)?;
+        let models = ModelConfig::read(environment)?;
         let clients = Clients::from_environment().await;
+        let aws = clients.credentials().map(|credentials| AwsAccess {
+            credentials,
+            region: clients.region(),
+        });
+        let minds = Minds::new(&models, aws, Arc::new(SystemClock), Arc::new(SystemIds))?;
         let schedules: Arc<dyn Schedules> = match timers {
             Timers::Ingest => Arc::new(NoSchedules),
             Timers::Own => Arc::new(EventBridgeSchedules::new(
@@ -74,8 +83,8 @@ impl Function {
             table: Arc::clone(&table),
             queues: Arc::new(SqsQueues::new(clients.sqs(), queues.clone())),
             schedules,
-            reasoner: Arc::new(Offline),
-            embedder: Arc::new(StaticEmbedder::load()?),
+            reasoner: minds.reasoner,
+            embedder: minds.embedder,
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
             config: config.clone(),

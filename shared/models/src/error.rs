@@ -93,6 +93,16 @@ impl PermanentFault {
     }
 }
 
+impl PermanentFault {
+    /// Whether every request fails until somebody changes something: the key, a permission, the bill, a name.
+    pub const fn is_of_setup(self) -> bool {
+        matches!(
+            self,
+            Self::Authentication | Self::Billing | Self::Permission | Self::NotFound | Self::Configuration
+        )
+    }
+}
+
 impl ModelError {
     /// A fault that stays.
     pub fn permanent(fault: PermanentFault, origin: Origin) -> Self {
@@ -135,8 +145,14 @@ impl ModelError {
 impl From<ModelError> for ReasonerError {
     fn from(error: ModelError) -> Self {
         match error {
-            ModelError::Transient { .. } => Self::Transient(error.to_string()),
-            ModelError::Permanent { .. } => Self::Permanent(error.to_string()),
+            ModelError::Transient { retry_at, .. } => Self::Transient {
+                reason: error.to_string(),
+                retry_at: Some(retry_at),
+            },
+            ModelError::Permanent { fault, .. } if fault.is_of_setup() => Self::Setup {
+                reason: error.to_string(),
+            },
+            ModelError::Permanent { .. } => Self::permanent(error.to_string()),
         }
     }
 }

@@ -322,7 +322,7 @@ async fn h7_deduction_runs_first_and_induction_sees_what_it_made() {
 #[tokio::test]
 async fn h7_a_phase_that_fails_does_not_stop_the_next_and_the_run_says_which() {
     let rig = scripted(Scripted::thinking(|request| match request.phase {
-        Phase::Deduction => Err(reverie_core::reasoner::ReasonerError::Permanent("junk".to_owned())),
+        Phase::Deduction => Err(reverie_core::reasoner::ReasonerError::permanent("junk".to_owned())),
         _ => Ok(Thought {
             operations: vec![Operation::Create {
                 level: Level::Inductive,

@@ -128,7 +128,7 @@ async fn what_is_erased_while_a_dream_runs_is_not_used_by_it() {
     let rig = scripted(Scripted::thinking(move |request| {
         if request.phase == Phase::Deduction && request.turn == 1 && waits > 0 {
             waits -= 1;
-            return Err(reverie_core::reasoner::ReasonerError::Transient(
+            return Err(reverie_core::reasoner::ReasonerError::transient(
                 "overloaded".to_owned(),
             ));
         }

@@ -227,7 +227,7 @@ async fn h23_the_card_is_shown_before_the_first_update_and_after_the_last() {
 async fn h24_a_failed_run_shows_all_that_it_committed() {
     let rig = scripted(Scripted::thinking(|request| match (request.phase, request.turn) {
         (Phase::Deduction, 0) => Ok(think(request)),
-        _ => Err(ReasonerError::Permanent("no JSON".to_owned())),
+        _ => Err(ReasonerError::permanent("no JSON".to_owned())),
     }))
     .await;
     say(&rig, "s", "maya", MESSAGES).await;
@@ -508,7 +508,7 @@ async fn a_reasoner_that_is_not_available_is_asked_again_and_the_run_says_so_whe
     let asked = Arc::new(Scripted::thinking(move |request| {
         if failures > 0 {
             failures -= 1;
-            return Err(ReasonerError::Transient("overloaded".to_owned()));
+            return Err(ReasonerError::transient("overloaded".to_owned()));
         }
         Ok(think(request))
     }));

@@ -150,7 +150,7 @@ async fn report_12_edits_of_metadata_schedule_and_put_off_nothing() {
 #[tokio::test]
 async fn a_failed_dream_moves_neither_count_nor_cooldown_and_is_tried_again_later_and_later() {
     let rig = scripted(Scripted::thinking(|_| {
-        Err(ReasonerError::Permanent("no JSON".to_owned()))
+        Err(ReasonerError::permanent("no JSON".to_owned()))
     }))
     .await;
     say(&rig, "s", "maya", &facts(0..5)).await;

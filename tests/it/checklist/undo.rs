@@ -358,7 +358,7 @@ async fn what_a_cancelled_dream_had_committed_stays_and_can_be_undone() {
     // Its reasoner stops answering after the first turn, so that the run waits in the middle.
     let rig = scripted(Scripted::thinking(|request| match (request.phase, request.turn) {
         (Phase::Deduction, 0) => Ok(think(request)),
-        _ => Err(reverie_core::reasoner::ReasonerError::Transient(
+        _ => Err(reverie_core::reasoner::ReasonerError::transient(
             "overloaded".to_owned(),
         )),
     }))

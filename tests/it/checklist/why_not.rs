@@ -154,7 +154,7 @@ async fn report_24_waiting_for_ingest_holds_the_dream_until_all_is_heard() {
 #[tokio::test]
 async fn report_24_backing_off_says_that_it_failed() {
     let rig = scripted(Scripted::thinking(|_| {
-        Err(ReasonerError::Permanent("no JSON".to_owned()))
+        Err(ReasonerError::permanent("no JSON".to_owned()))
     }))
     .await;
     say(&rig, "s", "maya", &facts(0..5)).await;

@@ -466,7 +466,7 @@ async fn other_sessions_of_the_workspace_and_other_workspaces_are_left_as_they_w
 
 #[tokio::test]
 async fn h35_messages_that_could_not_be_derived_from_go_with_their_session() {
-    let refusing = Scripted::idle().deriving(|_| Err(ReasonerError::Permanent("refused".to_owned())));
+    let refusing = Scripted::idle().deriving(|_| Err(ReasonerError::permanent("refused".to_owned())));
     let rig = crate::checklist::scripted(refusing).await;
     for session in ["a", "b"] {
         say(&rig, session, "maya", &A[..1]).await;

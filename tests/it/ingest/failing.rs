@@ -66,8 +66,8 @@ impl Reasoner for Poisoned {
             return Ok(verbatim(&request));
         }
         match self.poison {
-            Poison::Refused => Err(ReasonerError::Permanent("no JSON: {poison".to_owned())),
-            Poison::Unavailable => Err(ReasonerError::Transient("503".to_owned())),
+            Poison::Refused => Err(ReasonerError::permanent("no JSON: {poison".to_owned())),
+            Poison::Unavailable => Err(ReasonerError::transient("503".to_owned())),
             Poison::Panic => panic!("not a character boundary"),
             Poison::Silence => std::future::pending().await,
         }
@@ -187,7 +187,7 @@ async fn an_outage_parks_nothing_however_long_it_lasts() {
     let is_down = Arc::clone(&down);
     let reasoner = Scripted::idle().deriving(move |request| {
         if is_down.load(Ordering::Relaxed) {
-            return Err(ReasonerError::Transient("503".to_owned()));
+            return Err(ReasonerError::transient("503".to_owned()));
         }
         Ok(verbatim(request))
     });
@@ -497,7 +497,7 @@ async fn one_bad_answer_parks_nothing() {
         let reasoner = Scripted::idle().deriving(move |request| {
             let bad = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
             match bad {
-                Ok(_) => Err(ReasonerError::Permanent("no JSON".to_owned())),
+                Ok(_) => Err(ReasonerError::permanent("no JSON".to_owned())),
                 Err(_) => Ok(verbatim(request)),
             }
         });

@@ -87,7 +87,7 @@ fn overloaded() -> (Scripted, Arc<Mutex<(bool, usize)>>) {
         let mut state = shared.lock().unwrap();
         state.1 += 1;
         if state.0 {
-            Err(ReasonerError::Transient("overloaded".to_owned()))
+            Err(ReasonerError::transient("overloaded".to_owned()))
         } else {
             Ok(covering(request))
         }
@@ -244,7 +244,7 @@ async fn a_summary_that_fails_holds_up_nothing_and_is_made_when_the_model_is_bac
 #[tokio::test]
 async fn where_a_model_gives_no_usable_summary_the_messages_are_quoted() {
     let unusable: [fn() -> Result<Summary, ReasonerError>; 3] = [
-        || Err(ReasonerError::Permanent("refused".to_owned())),
+        || Err(ReasonerError::permanent("refused".to_owned())),
         || Ok(Summary::default()),
         || panic!("a bug"),
     ];
@@ -354,7 +354,7 @@ async fn a_session_that_goes_while_it_is_summarised_keeps_nothing() {
             };
             std::thread::spawn(delete).join().unwrap();
             if fails {
-                Err(ReasonerError::Transient("overloaded".to_owned()))
+                Err(ReasonerError::transient("overloaded".to_owned()))
             } else {
                 Ok(covering(request))
             }

@@ -16,8 +16,8 @@ use crate::rig::{
 #[tokio::test]
 async fn report_03_a_batch_whose_reasoner_fails_is_tried_again_and_never_done_with_nothing_saved() {
     for error in [
-        || ReasonerError::Transient("429".to_owned()),
-        || ReasonerError::Permanent("junk".to_owned()),
+        || ReasonerError::transient("429".to_owned()),
+        || ReasonerError::permanent("junk".to_owned()),
     ] {
         let failures = Arc::new(AtomicUsize::new(3));
         let left = Arc::clone(&failures);

@@ -81,7 +81,7 @@ async fn report_08_junk_from_a_reasoner_changes_nothing_and_the_run_tells_the_tr
     let answers: [(&str, Answer); 3] = [
         (
             "failed",
-            Box::new(|_| Err(ReasonerError::Permanent("not the agreed shape".to_owned()))),
+            Box::new(|_| Err(ReasonerError::permanent("not the agreed shape".to_owned()))),
         ),
         ("completed", Box::new(|_| Ok(thought(Vec::new())))),
         ("failed", Box::new(move |request| Ok(thought(ghosts(request))))),

@@ -363,7 +363,7 @@ impl FaultyReasoner {
     }
 
     fn cut() -> ReasonerError {
-        ReasonerError::Transient("the connection was cut".into())
+        ReasonerError::transient("the connection was cut")
     }
 }
 

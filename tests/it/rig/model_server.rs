@@ -2,7 +2,7 @@
 //! remembers what it was asked.
 //!
 //! Language models and embeddings have a script each. An empty script of embeddings answers by itself; an empty script
-//! of the language model is an error that says so. The addresses: [`ModelServer::url`] is that of Anthropic and of AWS,
+//! of the language model is an error that says so, unless there is somebody who answers ([`ModelServer::otherwise`]). The addresses: [`ModelServer::url`] is that of Anthropic and of AWS,
 //! and `/v1` below it that of OpenAI.
 
 use std::collections::{HashMap, VecDeque};
@@ -135,9 +135,13 @@ impl Asked {
     }
 }
 
+/// Who answers to what a model is asked.
+type Answerer = Arc<dyn Fn(&Value) -> Step + Send + Sync>;
+
 #[derive(Default)]
 struct Script {
     language: VecDeque<Step>,
+    otherwise: Option<Answerer>,
     embeddings: VecDeque<Step>,
     asked: Vec<Asked>,
     secrets: HashMap<String, VecDeque<String>>,
@@ -197,6 +201,11 @@ impl ModelServer {
     /// More steps of the language model.
     pub(crate) fn then(&self, steps: impl IntoIterator<Item = Step>) {
         self.script.lock().unwrap().language.extend(steps);
+    }
+
+    /// What is done with a request once the script of the language model is over.
+    pub(crate) fn otherwise(&self, answerer: impl Fn(&Value) -> Step + Send + Sync + 'static) {
+        self.script.lock().unwrap().otherwise = Some(Arc::new(answerer));
     }
 
     /// Steps of the embedding model, before it answers by itself.
@@ -298,8 +307,12 @@ async fn language(
             Ok(body) => body,
             Err(refusal) => return *refusal,
         };
-        let over = || Step::refuse_saying(400, "invalid_request_error", "the script is over");
-        (script.language.pop_front().unwrap_or_else(over), body)
+        let step = match (script.language.pop_front(), &script.otherwise) {
+            (Some(step), _) => step,
+            (None, Some(answerer)) => answerer(&body),
+            (None, None) => Step::refuse_saying(400, "invalid_request_error", "the script is over"),
+        };
+        (step, body)
     };
     let (dialect, is_stream) = dialect(&body);
     play(step, |answer| dialect.render(answer, is_stream)).await

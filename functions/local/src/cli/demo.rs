@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::dreams::{Detail, OwnView, Run};
 use super::screen::{Screen, count, line};
 use super::waiting::{Look, bar, spinner, until, until_caught_up};
-use super::{Compose, InProcess, log};
+use super::{Compose, InProcess, Thinks, log};
 use crate::api::Api;
 use crate::import::{self, Format, Selection, Session, upload};
 
@@ -63,7 +63,7 @@ pub(super) fn run(arguments: &Arguments, compose: Compose) -> anyhow::Result<()>
         reconcile_every: Duration::from_secs(1),
         ..Config::default()
     };
-    let here = InProcess::start(data_dir.to_owned(), arguments.port, config, compose)?;
+    let here = InProcess::start(data_dir.to_owned(), arguments.port, config, Thinks::Offline, compose)?;
     let api = unused_workspace(&here.url())?;
     let demo = Demo {
         api: &api,

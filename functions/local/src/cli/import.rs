@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use super::dreams::OwnView;
 use super::screen::{Screen, count, thousands};
 use super::waiting::{bar, spinner, until_caught_up};
-use super::{Compose, InProcess, config, log};
+use super::{Compose, InProcess, Thinks, config, log};
 use crate::api::Api;
 use crate::import::{Format, Selection, Session, Uploaded, peers, read, upload};
 
@@ -55,7 +55,13 @@ pub(super) fn run(arguments: Arguments, compose: Compose) -> anyhow::Result<()> 
 
     let in_process = match arguments.url {
         Some(_) => None,
-        None => Some(InProcess::start(arguments.data_dir, 0, config()?, compose)?),
+        None => Some(InProcess::start(
+            arguments.data_dir,
+            0,
+            config()?,
+            Thinks::AsConfigured,
+            compose,
+        )?),
     };
     let url = match (&arguments.url, &in_process) {
         (Some(url), _) => url.clone(),

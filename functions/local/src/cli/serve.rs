@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 
-use super::{Compose, config, log};
+use super::{Compose, config, log, minds};
 use crate::runtime::{self, Options};
 
 #[derive(Debug, clap::Args)]
@@ -20,12 +20,14 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: Arguments, compose: Compose) -> anyhow::Result<()> {
     log("info");
+    let config = config()?;
+    let tokio = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let options = Options {
         data_dir: arguments.data_dir,
         port: arguments.port,
-        config: config()?,
+        config,
+        minds: tokio.block_on(minds())?,
     };
-    let tokio = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     tokio.block_on(async {
         let signals = runtime::signals().context("cannot catch signals")?;
         let running = runtime::start(&options, compose).await?;

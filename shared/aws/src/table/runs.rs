@@ -30,6 +30,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 pub const LEASE: Duration = Duration::from_mins(2);
 /// How often a pruned run is looked at, whether anything of it is left.
 const LOOK_AT_PRUNED: Duration = Duration::from_hours(24);
+/// The most bytes of a turn's answer, before compression: what one transaction takes even where that gains nothing.
+const LARGEST_CHECKPOINT: usize = 3_000_000;
 /// How many stored answers the transaction that ends a run may forget, beside its other writes.
 const CHECKPOINTS_AT_ONCE: usize = 80;
 /// How long a pending run may wait before the reconciler sends its message again.
@@ -281,6 +283,15 @@ pub(crate) fn remove(before: &Run) -> Write {
     Write::delete(run_key(&before.id)).when(held(before))
 }
 
+/// The answer that lies in these items.
+fn joined<T: serde::de::DeserializeOwned>(parts: &[super::Item]) -> Result<T> {
+    let text = parts.iter().map(unpacked::<String>).collect::<Result<String>>()?;
+    serde_json::from_str(&text).map_err(|source| TableError::Malformed {
+        key: parts.first().map(|part| Key::of(part).text()).unwrap_or_default(),
+        source: Box::new(source),
+    })
+}
+
 fn held(before: &Run) -> Condition {
     Condition::All(vec![
         Condition::Equals("fence", n(before.fence)),
@@ -351,12 +362,19 @@ impl Table {
         if parts.is_empty() {
             return Ok(None);
         }
-        let text = parts.iter().map(unpacked::<String>).collect::<Result<String>>()?;
-        let answer = serde_json::from_str(&text).map_err(|source| TableError::Malformed {
-            key: format!("{} K#{turn}", record(run)),
-            source: Box::new(source),
-        })?;
-        Ok(Some(answer))
+        Ok(Some(joined(&parts)?))
+    }
+
+    /// The stored answers of some turns, in order.
+    pub async fn earlier_checkpoints<T: serde::de::DeserializeOwned>(
+        &self,
+        run: &RunId,
+        turns: std::ops::Range<u32>,
+    ) -> Result<Vec<T>> {
+        let (low, high) = (format!("K#{:04}", turns.start), format!("K#{:04}", turns.end));
+        let parts = self.query(Query::of(record(run)).between(low, high)).await?;
+        let turn = |item: &super::Item| Key::of(item).sk.split('#').nth(1).map(str::to_owned);
+        parts.chunk_by(|a, b| turn(a) == turn(b)).map(joined).collect()
     }
 
     /// Stores a turn's answer under the run's fence, before its first effect. Long answers lie in several items, written
@@ -373,6 +391,9 @@ impl Table {
             what: "encode an answer",
             source: Box::new(source),
         })?;
+        if text.len() > LARGEST_CHECKPOINT {
+            return Err(TableError::TooLarge("the reasoner's answer"));
+        }
         let characters: Vec<char> = text.chars().collect();
         let parts: Vec<String> = characters.chunks(PART).map(|part| part.iter().collect()).collect();
         let turn = before.progress.turn;

@@ -13,10 +13,10 @@ use super::host::conclusion::{Conclusion, Level, Origin, SessionRef, Support};
 use super::host::id::{ConclusionId, PeerName, RepresentationId, RunId, Seq, SessionName, SessionUid, WorkspaceUid};
 use super::host::message::Message;
 use super::host::offline::Offline;
-use super::host::reasoner::{DeriveRequest, Reasoner, ThinkRequest};
+use super::host::reasoner::{DeriveRequest, NoSources, Reasoner, ThinkRequest};
 use super::host::run::{Change, Phase, RemovalReason};
 use super::host::time::Time;
-use super::host::toolbox::{Desk, Limits, Operation, Place, plan};
+use super::host::toolbox::{Desk, Limits, Operation, Outcome, Place, plan};
 
 const LIMITS: Limits = Limits {
     shrink: 0.5,
@@ -141,7 +141,7 @@ impl World {
         };
         let mut dream = Dream::default();
         for phase in [Phase::Deduction, Phase::Induction] {
-            let mut refused = Vec::new();
+            let mut outcomes: Vec<Outcome> = Vec::new();
             for turn in 0..20 {
                 let conclusions: Vec<Conclusion> = self.desk.conclusions().values().cloned().collect();
                 let thought = now(Offline.think(ThinkRequest {
@@ -154,10 +154,14 @@ impl World {
                     card_allowed: true,
                     instructions: None,
                     card_instructions: None,
-                    refused: &refused,
+                    last_dream_at: None,
+                    nothing_new: false,
+                    earlier: &[],
+                    outcomes: &outcomes,
+                    messages: &NoSources,
                 }))
                 .unwrap_or_default();
-                refused.clear();
+                outcomes.clear();
                 for (call, operation) in (0..).zip(thought.operations) {
                     place.call = call;
                     match plan(&operation, &self.desk, &LIMITS, &place) {
@@ -172,11 +176,12 @@ impl World {
                             if !changes.is_empty() {
                                 dream.done.push((operation, changes));
                             }
+                            outcomes.push(Outcome::Done);
                         }
-                        Err(why) => refused.push((call as usize, why)),
+                        Err(why) => outcomes.push(Outcome::Refused(why)),
                     }
                 }
-                dream.refused += refused.len();
+                dream.refused += outcomes.iter().filter(|o| matches!(o, Outcome::Refused(_))).count();
                 place.turn += 1;
                 if thought.done {
                     break;

@@ -2,6 +2,7 @@
 
 mod deduction;
 mod deriving;
+mod hints;
 mod induction;
 mod pairs;
 mod quality;
@@ -17,7 +18,7 @@ use super::Offline;
 use crate::conclusion::{CardEntry, Conclusion, Level, Origin, Pattern, SessionRef, Support, merge_support};
 use crate::id::{ConclusionId, PeerName, RepresentationId, RunId, Seq, SessionName, SessionUid, WorkspaceUid};
 use crate::message::Message;
-use crate::reasoner::{DeriveRequest, Reasoner as _, Statement, ThinkRequest, Thought};
+use crate::reasoner::{DeriveRequest, NoSources, Reasoner as _, Statement, ThinkRequest, Thought};
 use crate::run::{Phase, RemovalReason};
 use crate::time::Time;
 use crate::toolbox::Operation;
@@ -202,7 +203,11 @@ impl World {
             card_allowed: true,
             instructions: None,
             card_instructions: None,
-            refused: &[],
+            last_dream_at: None,
+            nothing_new: false,
+            earlier: &[],
+            outcomes: &[],
+            messages: &NoSources,
         }))
         .expect("thinking never fails")
     }

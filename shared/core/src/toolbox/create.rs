@@ -126,6 +126,12 @@ fn reinforced(existing: &Conclusion, sources: &[&Conclusion]) -> Option<Change> 
     })
 }
 
+/// The id of what an operation creates at its place.
+pub(super) fn id_at(place: &Place) -> ConclusionId {
+    let seed = [place.run.as_str(), &place.turn.to_string(), &place.call.to_string()];
+    ConclusionId::new(&place.run.representation(), place.at, &seed)
+}
+
 /// The new conclusion.
 fn stated(
     level: Level,
@@ -140,8 +146,7 @@ fn stated(
     {
         return Err(Rejection::Erased);
     }
-    let seed = [place.run.as_str(), &place.turn.to_string(), &place.call.to_string()];
-    let id = ConclusionId::new(&place.run.representation(), place.at, &seed);
+    let id = id_at(place);
     if desk.get(&id).is_some() {
         return Err(Rejection::Taken(id.to_string()));
     }

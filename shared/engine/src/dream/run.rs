@@ -20,6 +20,7 @@ use reverie_core::settings::{Agent, Levels};
 use reverie_core::time::Time;
 use reverie_core::toolbox::{Desk, Limits, Operation, Place, Rejection, Step, plan};
 
+use super::recall::{News, Recall, Said};
 use crate::machine::{Advance, Caller};
 use crate::{Engine, EngineError, Result};
 
@@ -38,6 +39,8 @@ const HEARTBEAT: Duration = Duration::from_secs(40);
 const TAKEOVERS: u32 = 5;
 /// How often a phase is tried by redelivery, well under the queue's count of receives.
 const QUEUE_ATTEMPTS: u32 = 2;
+/// The longest wait for a reasoner that says when it may be asked again.
+const LONGEST_WAIT: Duration = Duration::from_mins(15);
 
 /// Why a run stops before its end.
 pub(super) enum Stop {
@@ -72,6 +75,9 @@ pub(super) struct Executor<'a> {
     /// Users' instructions for the dream, and those for the card.
     instructions: Option<String>,
     card_instructions: Option<String>,
+    news: News,
+    /// What earlier turns of the phase said, as far as it was read.
+    pub(super) recall: Recall,
     /// When this delivery began, and the run's version then.
     began: Time,
     opened: u64,
@@ -185,10 +191,13 @@ impl<'a> Executor<'a> {
             shrink: engine.config.shrink,
             card_allowed: levels.card_creation(engine.config.defaults).value,
         };
+        let news = engine.news(&representation, &run).await?;
         let opened = run.version;
         let mut executor = Self {
             instructions: levels.instructions(Agent::Dreamer).value.map(str::to_owned),
             card_instructions: levels.card_instructions().value.map(str::to_owned),
+            news,
+            recall: Recall::default(),
             engine,
             run,
             desk: Desk::default(),
@@ -288,6 +297,9 @@ impl<'a> Executor<'a> {
         let Some(thought) = self.thought(phase).await? else {
             return Ok(true);
         };
+        if self.recall.earlier.len() == self.run.progress.phase_turn as usize {
+            self.recall.note(&thought);
+        }
         let from = self.run.progress.operation as usize;
         for operation in thought.operations.iter().skip(from) {
             self.hand_over_in_time().await?;
@@ -349,6 +361,7 @@ impl<'a> Executor<'a> {
         self.run.attempts = 0;
         self.run.tally = Tally::default();
         self.run.refused.clear();
+        self.recall = Recall::default();
         self.run.progress = self.run.progress.next_phase();
     }
 
@@ -383,11 +396,12 @@ impl<'a> Executor<'a> {
             self.run.errors.push(format!("{}: {why}", phase.as_str()));
             return Ok(None);
         }
+        self.recall().await?;
         let conclusions: Vec<_> = self.desk.conclusions().values().cloned().collect();
         let (observer, observed) = (self.run.observer.clone(), self.run.observed.clone());
         let card = self.desk.card.clone().filter(|_| !self.run.rebuild);
-        let refused = self.run.refused.clone();
         let (instructions, card_instructions) = (self.instructions.clone(), self.card_instructions.clone());
+        let (earlier, outcomes) = (self.recall.earlier.clone(), self.outcomes());
         let request = ThinkRequest {
             phase,
             turn: self.run.progress.phase_turn,
@@ -398,7 +412,11 @@ impl<'a> Executor<'a> {
             card_allowed: self.limits.card_allowed,
             instructions: instructions.as_deref(),
             card_instructions: card_instructions.as_deref(),
-            refused: &refused,
+            last_dream_at: self.news.last_dream_at,
+            nothing_new: self.news.nothing,
+            earlier: &earlier,
+            outcomes: &outcomes,
+            messages: &Said(&self.engine.table),
         };
         let thinking = self.engine.reasoner.think(request);
         tokio::pin!(thinking);
@@ -412,25 +430,31 @@ impl<'a> Executor<'a> {
         after.usage += thought.usage;
         after.attempts = 0;
         after.refused.clear();
-        self.run = self
-            .engine
-            .table
-            .store_checkpoint(&self.run, &after, &thought)
-            .await?
-            .ok_or(Stop::Lost)?;
+        let stored = self.engine.table.store_checkpoint(&self.run, &after, &thought).await;
+        if matches!(stored, Err(TableError::TooLarge(_))) {
+            return Err(Stop::Reasoner(ReasonerError::Permanent {
+                reason: "the answer is too large to be stored".to_owned(),
+                usage: thought.usage,
+            }));
+        }
+        self.run = stored?.ok_or(Stop::Lost)?;
         Ok(Some(thought))
+    }
+
+    /// Where in the run the operation at hand stands.
+    pub(super) fn place(&self) -> Place {
+        Place {
+            run: self.run.id.clone(),
+            at: self.run.started_at.unwrap_or(self.run.created_at),
+            turn: self.run.progress.turn,
+            call: self.run.progress.operation,
+        }
     }
 
     /// Carries out one operation. One that the toolbox refuses changes nothing; why it does is the answer.
     async fn carry_out(&mut self, operation: &Operation) -> Result<Option<Rejection>, Stop> {
         for attempt in 0..REPLANS {
-            let place = Place {
-                run: self.run.id.clone(),
-                at: self.run.started_at.unwrap_or(self.run.created_at),
-                turn: self.run.progress.turn,
-                call: self.run.progress.operation,
-            };
-            let steps = match plan(operation, &self.desk, &self.limits, &place) {
+            let steps = match plan(operation, &self.desk, &self.limits, &self.place()) {
                 Ok(steps) => steps,
                 // Planned again after a crash, an operation of which all is done may find nothing left to do it on.
                 Err(_) if self.run.progress.step > 0 => return Ok(None),
@@ -550,9 +574,10 @@ impl<'a> Executor<'a> {
     /// A phase whose reasoner is not available is tried again later, a few times; one that gave junk has failed, and
     /// what it had committed stays.
     async fn reasoner_failed(&mut self, phase: Phase, error: ReasonerError) -> Result<(), Stop> {
-        if matches!(error, ReasonerError::Transient(_)) && self.run.attempts + 1 < ATTEMPTS {
+        if matches!(error, ReasonerError::Transient { .. }) && self.run.attempts + 1 < ATTEMPTS {
             let attempts = self.run.attempts + 1;
-            let wait = Duration::from_secs(2 << attempts.min(8));
+            let told = error.retry_after(self.engine.now()).unwrap_or_default();
+            let wait = Duration::from_secs(2 << attempts.min(8)).max(told).min(LONGEST_WAIT);
             let after = Run {
                 attempts,
                 lease_until: Some(self.engine.now() + wait),
@@ -569,6 +594,9 @@ impl<'a> Executor<'a> {
             });
         }
         tracing::warn!(run.id = %self.run.id, phase = phase.as_str(), error = &error as &dyn std::error::Error, "a phase failed");
+        if let ReasonerError::Permanent { usage, .. } = &error {
+            self.run.usage += *usage;
+        }
         self.fail_phase(phase, &error);
         Ok(())
     }

@@ -49,11 +49,16 @@ pub(super) enum Next {
 impl Engine {
     /// Derives. `careful`, after failures, tells a passing failure from one that is the messages' fault.
     pub(super) async fn derive(&self, request: DeriveRequest<'_>, careful: bool) -> Result<Derived> {
+        let now = self.now();
+        let blameless = |error: &ReasonerError| error.retry_after(now).is_some_and(|wait| !wait.is_zero());
         let error = match self.derive_once(request.clone()).await {
-            Err(ReasonerError::Transient(_)) if careful && self.reasoner_works().await => {
+            // Told to come back later: it is the traffic's fault, though something smaller may pass.
+            Err(error) if blameless(&error) => error,
+            Err(ReasonerError::Transient { .. }) if careful && self.reasoner_works().await => {
                 // The outage may have ended in between, so that only another failure says something.
                 match self.derive_once(request).await {
-                    Err(source @ ReasonerError::Transient(_)) => {
+                    Err(error) if blameless(&error) => error,
+                    Err(source @ ReasonerError::Transient { .. }) => {
                         let kind = FailureKind::ReasonerUnavailable;
                         return Err(EngineError::AtFault { kind, source });
                     }
@@ -65,11 +70,12 @@ impl Engine {
             Ok(derived) => return Ok(derived),
         };
         Err(match error {
-            source @ ReasonerError::Permanent(_) => EngineError::AtFault {
+            source @ ReasonerError::Permanent { .. } => EngineError::AtFault {
                 kind: FailureKind::Reasoner,
                 source,
             },
-            passing @ ReasonerError::Transient(_) => passing.into(),
+            // An outage, or a key that is refused, is no message's fault.
+            passing @ (ReasonerError::Transient { .. } | ReasonerError::Setup { .. }) => passing.into(),
         })
     }
 
@@ -79,8 +85,8 @@ impl Engine {
         let derivation = unless_it_panics(self.reasoner.derive(request));
         match tokio::time::timeout(DERIVATION, derivation).await {
             Ok(Some(derived)) => derived,
-            Ok(None) => Err(ReasonerError::Permanent("it panicked".to_owned())),
-            Err(_) => Err(ReasonerError::Transient("it took too long".to_owned())),
+            Ok(None) => Err(ReasonerError::permanent("it panicked".to_owned())),
+            Err(_) => Err(ReasonerError::transient("it took too long".to_owned())),
         }
     }
 
@@ -210,14 +216,23 @@ impl Engine {
         {
             return Err(error);
         }
-        self.wait(place, failures).await
+        self.wait(place, failures, self.told(&error)).await
     }
 
-    /// Waits after so many failures. The first attempts come from the queue; after those the due index brings the session
+    /// How long the provider said to wait.
+    fn told(&self, error: &EngineError) -> Duration {
+        match error {
+            EngineError::Reasoner(error) => error.retry_after(self.now()).unwrap_or_default(),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Waits after so many failures, at least as long as the provider said. The first attempts come from the queue; after those the due index brings the session
     /// back, so that an outage fills no dead-letter queue.
-    async fn wait(&self, place: &Place<'_>, failures: u32) -> Result<Next> {
+    async fn wait(&self, place: &Place<'_>, failures: u32, told: Duration) -> Result<Next> {
         let wait = FIRST_BACKOFF
             .saturating_mul(1 << failures.saturating_sub(1).min(10))
+            .max(told)
             .min(MAX_BACKOFF);
         if failures < QUEUE_ATTEMPTS {
             return Err(EngineError::Later(wait));
@@ -257,7 +272,8 @@ impl Engine {
                 }),
                 Tried::Wait(error) => {
                     tracing::warn!(session.uid = %uid, error = &error as &dyn std::error::Error, "a message failed again");
-                    waiting = waiting.max(Some(again.attempts));
+                    let told = waiting.map_or(Duration::ZERO, |(_, told)| told).max(self.told(&error));
+                    waiting = Some((again.attempts, told)).max(waiting);
                     Some(again)
                 }
             };
@@ -265,8 +281,8 @@ impl Engine {
                 .settle_retry(&place.workspace.uid, &parked, next.as_ref())
                 .await?;
         }
-        if let Some(attempts) = waiting {
-            return self.wait(place, attempts).await;
+        if let Some((attempts, told)) = waiting {
+            return self.wait(place, attempts, told).await;
         }
         self.table.retries_made(uid, state).await?;
         Ok(Next::Again)

@@ -159,11 +159,11 @@ impl Engine {
         let asked = unless_it_panics(self.reasoner.summarise(request));
         let summary = match tokio::time::timeout(SUMMARISING, asked).await {
             Ok(Some(summary)) => summary?,
-            Ok(None) => return Err(ReasonerError::Permanent("it panicked".to_owned())),
-            Err(_) => return Err(ReasonerError::Transient("it took too long".to_owned())),
+            Ok(None) => return Err(ReasonerError::permanent("it panicked")),
+            Err(_) => return Err(ReasonerError::transient("it took too long")),
         };
         if summary.content.trim().is_empty() {
-            return Err(ReasonerError::Permanent("the summary is blank".to_owned()));
+            return Err(ReasonerError::permanent("the summary is blank"));
         }
         Ok(summary.content)
     }
@@ -177,7 +177,11 @@ impl Engine {
         error: &ReasonerError,
     ) -> Result<()> {
         let (failures, unusable) = late.map_or((0, 0), |late| (late.failures, late.unusable));
-        let wait = FIRST_BACKOFF.saturating_mul(1 << failures.min(10)).min(MAX_BACKOFF);
+        let told = error.retry_after(self.now()).unwrap_or_default();
+        let wait = FIRST_BACKOFF
+            .saturating_mul(1 << failures.min(10))
+            .max(told)
+            .min(MAX_BACKOFF);
         tracing::warn!(
             session.uid = %place.session.uid,
             kind = stretch.kind.as_str(),
@@ -192,7 +196,7 @@ impl Engine {
             uid: place.session.uid.clone(),
             kind: stretch.kind,
             failures: failures.saturating_add(1),
-            unusable: unusable + u32::from(matches!(error, ReasonerError::Permanent(_))),
+            unusable: unusable + u32::from(error.is_permanent()),
             next_at: self.now() + wait,
         };
         Ok(self.table.put_off_summary(&place.workspace.uid, &put_off).await?)

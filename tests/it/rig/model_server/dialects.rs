@@ -185,6 +185,7 @@ fn finish(answer: &Answer) -> &'static str {
         "end_turn" => "stop",
         "tool_use" => "tool_calls",
         "max_tokens" => "length",
+        "refusal" => "content_filter",
         other => other,
     }
 }

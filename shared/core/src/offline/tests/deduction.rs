@@ -370,7 +370,11 @@ fn the_card_is_left_alone_where_it_may_not_be_written() {
         card_allowed: false,
         instructions: None,
         card_instructions: None,
-        refused: &[],
+        last_dream_at: None,
+        nothing_new: false,
+        earlier: &[],
+        outcomes: &[],
+        messages: &crate::reasoner::NoSources,
     };
     let operations = super::super::deduce::operations(&request);
     assert!(
