@@ -78,7 +78,7 @@ impl World {
                 session: None,
             });
             self.engine
-                .create_conclusions(&self.workspace, stated.collect())
+                .create_conclusions(&self.workspace, stated.collect(), None)
                 .await?;
         }
         Ok(())

@@ -56,7 +56,7 @@ impl Act {
             Self::Mend => Scripted::thinking(|request| Ok(mend(request))),
             Self::Cancel => Scripted::thinking(|request| match request.turn {
                 0 => Ok(think(request)),
-                _ => Err(ReasonerError::Transient("overloaded".to_owned())),
+                _ => Err(ReasonerError::transient("overloaded")),
             }),
             Self::Tick => Scripted::idle(),
             _ => Scripted::thinking(move |request| {
@@ -196,7 +196,7 @@ fn mend(request: &ThinkRequest<'_>) -> Thought {
     Thought {
         operations: vec![Operation::Create {
             level: Level::Deductive,
-            content: format!("refused: {:?}", request.refused),
+            content: format!("refused: {:?}", request.outcomes),
             sources: vec![all[0].clone()],
             pattern: None,
             replaces: Vec::new(),

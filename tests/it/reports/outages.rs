@@ -40,7 +40,7 @@ async fn pending(rig: &Rig) -> u64 {
 async fn report_08_a_reasoner_that_never_answers_anything_usable_is_asked_less_and_less_and_nothing_is_lost() {
     let healed = Arc::new(AtomicBool::new(false));
     let (think, derive) = (Arc::clone(&healed), Arc::clone(&healed));
-    let junk = || ReasonerError::Permanent("not the agreed shape".to_owned());
+    let junk = || ReasonerError::permanent("not the agreed shape");
     let reasoner = Scripted::thinking(move |_| {
         if think.load(Ordering::Relaxed) {
             Ok(thought(Vec::new()))
