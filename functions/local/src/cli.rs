@@ -1,6 +1,5 @@
 //! The program's commands.
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,7 +8,6 @@ use clap::{Parser, Subcommand};
 use reverie_aws::system::{SystemClock, SystemIds};
 use reverie_core::config::Config;
 use reverie_models::{Minds, ModelConfig};
-use tracing_subscriber::EnvFilter;
 
 use crate::models::aws_access;
 use crate::runtime::{self, Foundation, Handlers, Options, Running};
@@ -57,13 +55,8 @@ pub fn run(compose: Compose) -> anyhow::Result<()> {
 
 /// Logs go to standard error as JSON lines, as `RUST_LOG` says, else from `level` on.
 fn log(level: &str) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    tracing_subscriber::fmt()
-        .json()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .init();
+    let filter = std::env::var("RUST_LOG").unwrap_or_else(|_| level.to_owned());
+    reverie_aws::log::start(&filter, std::io::stderr);
 }
 
 /// The settings, from the environment.

@@ -11,6 +11,7 @@ use axum::Router;
 use axum::serve::ListenerExt;
 use reverie_aws::system::{SystemClock, SystemIds};
 use reverie_aws::table::{Table, TableError, create_table};
+use reverie_core::cause::chain;
 use reverie_core::config::Config;
 use reverie_core::id::IdSource;
 use reverie_core::ports::{Clock, QueueName};
@@ -23,7 +24,7 @@ use tokio::time::MissedTickBehavior;
 use crate::data_dir::{DataDir, DataDirError};
 use crate::embedded::{Storage, StorageError};
 use crate::queue::{LocalQueues, QueueError};
-use crate::worker::{self, Failure, Handler, chain, stopped};
+use crate::worker::{self, Failure, Handler, stopped};
 
 /// The table's name.
 const TABLE: &str = "reverie";

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use reverie_core::cause::chain;
 use reverie_core::ports::QueueName;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -186,18 +187,6 @@ fn delay(receives: u32, asked: Option<Duration>) -> Duration {
         .saturating_mul(1 << receives.saturating_sub(1).min(10))
         .min(LONGEST_BACK_OFF);
     asked.map_or(own, |asked| asked.min(LONGEST_DELAY))
-}
-
-/// An error and its causes on one line.
-pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -9,11 +9,10 @@ use std::time::{Duration, SystemTime};
 
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
 use aws_sdk_sqs::Client;
+use reverie_core::cause::chain;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval_at};
 use tracing::Instrument;
-
-use crate::log::chain;
 
 /// How long a message is locked at receipt and at each heartbeat. Short, since its group waits for as long when the
 /// function dies.

@@ -10,7 +10,7 @@ pub mod client;
 pub mod delivery;
 #[cfg(feature = "lambda")]
 pub mod deployment;
-#[cfg(feature = "lambda")]
+#[cfg(feature = "log")]
 pub mod log;
 #[cfg(feature = "queues")]
 pub mod queues;

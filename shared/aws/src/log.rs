@@ -1,35 +1,30 @@
-//! A function's log: one JSON object a line, with the whole chain of causes of an error.
+//! The log: one JSON object a line, with the whole chain of causes of an error.
 //!
 //! The subscriber's own JSON form writes an error without its causes, and "the table failed" alone helps nobody.
 
 use std::error::Error;
 use std::fmt;
 
+use reverie_core::cause::chain;
 use reverie_core::ports::Clock;
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::{JsonFields, Writer};
-use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields, MakeWriter};
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::system::SystemClock;
 
-/// Writes the log to standard output from now on, as `filter` says (the syntax of `RUST_LOG`), else from `info` on.
-pub fn start(filter: Option<&str>) {
-    let filter = filter.map_or_else(|| EnvFilter::new("info"), EnvFilter::new);
+/// Writes the log to `writer` from now on, as `filter` says (the syntax of `RUST_LOG`).
+pub fn start(filter: &str, writer: impl for<'a> MakeWriter<'a> + Send + Sync + 'static) {
     tracing_subscriber::fmt()
         .fmt_fields(JsonFields::new())
         .event_format(Lines)
-        .with_env_filter(filter)
+        .with_env_filter(EnvFilter::new(filter))
+        .with_writer(writer)
         .init();
-}
-
-/// An error and its causes on one line.
-pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |error| (*error).source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 /// One event, one line.

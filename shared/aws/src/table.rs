@@ -27,6 +27,7 @@ pub mod erasure;
 pub mod failures;
 pub mod idempotency;
 pub mod lists;
+pub mod members;
 pub mod messages;
 pub mod packs;
 pub mod peers;

@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows AWS or HTTP, and nothing takes the time by itself: time and fresh ids are passed in.
 
+pub mod cause;
 pub mod conclusion;
 pub mod config;
 pub mod dreaming;

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use reverie_aws::table::TableError;
 use reverie_aws::table::failures::Parked;
+use reverie_aws::table::members::Member;
 use reverie_aws::table::messages::{Answer, Cursor};
-use reverie_aws::table::sessions::{Member, Session, SessionState};
+use reverie_aws::table::sessions::{Session, SessionState};
 use reverie_aws::table::units::{self, Part, Unit, units};
 use reverie_aws::table::workspaces::Workspace;
 use reverie_core::conclusion::{Conclusion, Level, Origin, SessionRef, Support, merge_support};
@@ -193,7 +194,7 @@ impl Engine {
     async fn batch(&self, place: &Place<'_>, members: &[Member], first: Seq, last: Seq) -> Result<Vec<Message>> {
         let last = last.min(Seq(first.0 + BATCH_MESSAGES - 1));
         let mut tokens = 0_u32;
-        let mut batch = self.table.messages(&place.session.uid, first, last).await?;
+        let mut batch = self.table.posted_messages(&place.session.uid, first, last).await?;
         let fits = batch
             .iter()
             .take_while(|message| {

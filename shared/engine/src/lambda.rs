@@ -60,7 +60,7 @@ impl Function {
     /// Starts the log, reads the environment, and puts the engine together. Calls no service.
     pub async fn start(timers: Timers) -> Result<Self, StartError> {
         let environment = |name: &str| std::env::var(name).ok();
-        log::start(environment("RUST_LOG").as_deref());
+        log::start(environment("RUST_LOG").as_deref().unwrap_or("info"), std::io::stdout);
         let config = Config::read(environment)?;
         let Deployment { table, queues } = Deployment::read(environment)?;
         let models = ModelConfig::read(environment)?;

@@ -7,7 +7,9 @@ use axum::response::{IntoResponse, Response};
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use reverie_aws::table::TableError;
-use reverie_aws::table::sessions::{MAX_OBSERVERS, SessionError};
+use reverie_aws::table::members::MAX_OBSERVERS;
+use reverie_aws::table::sessions::SessionError;
+use reverie_core::cause::chain;
 use reverie_engine::EngineError;
 use serde::Serialize;
 
@@ -167,20 +169,10 @@ impl IntoResponse for Error {
     }
 }
 
-/// An error and its causes, outermost first.
-fn chain(error: &(dyn StdError + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use axum::body::to_bytes;
+    use reverie_core::cause::chain;
     use reverie_core::id::SessionName;
     use serde_json::{Value, json};
 

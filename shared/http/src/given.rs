@@ -1,6 +1,6 @@
 //! Users' metadata and settings, as they come in and as they go out.
 
-use reverie_aws::table::sessions::MemberConfig;
+use reverie_aws::table::members::MemberConfig;
 use reverie_aws::table::workspaces::{Given, Metadata};
 use reverie_core::config::Config;
 use reverie_core::settings::{Configuration, Defaults, LEAST_LONG, LEAST_SHORT, Levels, explicit, instructions_fit};

@@ -1,8 +1,9 @@
 //! What the answers hold: exactly the contract's keys.
 
 use reverie_aws::table::lists::Page;
+use reverie_aws::table::members::MemberConfig;
 use reverie_aws::table::peers::Peer;
-use reverie_aws::table::sessions::{MemberConfig, Session};
+use reverie_aws::table::sessions::Session;
 use reverie_aws::table::summaries::StoredSummary;
 use reverie_aws::table::workspaces::Workspace;
 use reverie_core::conclusion::{CardEntry, Conclusion};

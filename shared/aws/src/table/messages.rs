@@ -28,9 +28,10 @@ use super::activity::{self, Activity};
 use super::expression::{Clause, Condition, n, s};
 use super::failures;
 use super::idempotency::{self, Effect, KeyedRequest, Record, Recording};
+use super::members::{self, Member};
 use super::peers::{self, Peer};
 use super::schema::key;
-use super::sessions::{self, Member, Session, SessionState, collection};
+use super::sessions::{self, Session, SessionState, collection};
 use super::work::{self, SessionWork};
 use super::workspaces::{self, Workspace};
 use super::{Item, Key, Query, Result, TRANSACTION_ITEMS, Table, TableError, Write, from_item, json_text, to_item};
@@ -319,7 +320,7 @@ impl Table {
             let mut keys = vec![workspaces::head(workspace), session_head.clone()];
             for sender in senders {
                 keys.extend([peers::head(&uid, sender), activity::key(&uid, sender)]);
-                keys.extend(session_uid.as_ref().map(|session| sessions::member(session, sender)));
+                keys.extend(session_uid.as_ref().map(|session| members::key_of(session, sender)));
             }
             keys.extend(session_uid.as_ref().map(sessions::state));
             let record = request.map(|request| idempotency::place(&uid, request));
@@ -352,12 +353,12 @@ impl Table {
                 self.remember(session_hint, found.uid.to_string());
                 let rest = senders
                     .iter()
-                    .map(|sender| sessions::member(&found.uid, sender))
+                    .map(|sender| members::key_of(&found.uid, sender))
                     .chain([sessions::state(&found.uid)]);
                 items = self.get_many(rest).await?;
             }
             for sender in senders {
-                if let Some(item) = items.remove(&sessions::member(&found.uid, sender)) {
+                if let Some(item) = items.remove(&members::key_of(&found.uid, sender)) {
                     posting.members.insert(sender.clone(), from_item(item)?);
                 }
             }
