@@ -79,12 +79,16 @@ async fn check(name: &str, provider: Provider, steps: Vec<Step>, end: End) {
     assert!(!error.contains("maya"), "no text of users in errors: {at}");
 }
 
-fn calling(name: &str, arguments: &str) -> Step {
+/// A call whose arguments stand as they are written.
+fn called(name: &str, arguments: &str) -> Answer {
     Answer {
         parts: vec![Part::Call("c1".to_owned(), name.to_owned(), arguments.to_owned())],
         ..Answer::calls(&[])
     }
-    .into()
+}
+
+fn calling(name: &str, arguments: &str) -> Step {
+    called(name, arguments).into()
 }
 
 fn stopped(stop: &'static str, text: &str) -> Step {
@@ -207,10 +211,7 @@ async fn mistakes_can_be_mended() {
                 "a call that is cut off",
                 Answer {
                     stop: "max_tokens",
-                    ..match calling("remove", "{\"ids\": [\"") {
-                        Step::Answer(answer) => answer,
-                        _ => unreachable!(),
-                    }
+                    ..called("remove", "{\"ids\": [\"")
                 }
                 .into(),
             ),
