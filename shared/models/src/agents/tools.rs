@@ -119,6 +119,7 @@ pub(super) fn tools(phase: Phase, card_allowed: bool) -> Vec<Tool> {
     tools
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "a literal is written where it is passed")]
 fn tool(name: &str, description: &str, properties: Value, required: &[&str]) -> Tool {
     Tool {
         name: name.to_owned(),
