@@ -13,7 +13,6 @@ fn sum(one: Report, other: Report) -> Report {
         erasures: one.erasures + other.erasures,
         summaries: one.summaries + other.summaries,
         failed: one.failed + other.failed,
-        summaries: one.summaries + other.summaries,
     }
 }
 
