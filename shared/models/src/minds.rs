@@ -69,15 +69,16 @@ impl Minds {
             Some(reasoner) => Arc::new(reasoner),
             None => Arc::new(Offline),
         };
-        match &config.language {
-            Some(language) => tracing::info!(
+        if let Some(language) = &config.language {
+            tracing::info!(
                 model.deriver = %language.of(Task::Deriver),
                 model.summary = %language.of(Task::Summary),
                 model.dream = %language.of(Task::Dream),
                 embedder = embedder.model(),
                 "language models reason"
-            ),
-            None => tracing::info!(embedder = embedder.model(), "the offline reasoner reasons"),
+            );
+        } else {
+            tracing::info!(embedder = embedder.model(), "the offline reasoner reasons");
         }
         Ok(Self { reasoner, embedder })
     }

@@ -138,7 +138,7 @@ impl Scripted {
 impl LanguageModel for Scripted {
     async fn complete(&self, request: &Request) -> Result<Response, ModelError> {
         self.asked.lock().unwrap().push(request.clone());
-        Ok(self.answers.lock().unwrap().pop_front().expect("another answer"))
+        Ok(self.answers.lock().unwrap().pop_front().unwrap())
     }
 
     async fn stream(&self, _: &Request) -> Result<ResponseStream, ModelError> {

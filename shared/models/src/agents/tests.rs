@@ -139,7 +139,9 @@ impl Dream {
                 };
                 match plan(operation, &self.desk, &limits, &place) {
                     Ok(steps) => {
-                        steps.iter().for_each(|step| self.desk.apply_step(step));
+                        for step in &steps {
+                            self.desk.apply_step(step);
+                        }
                         outcomes.push(outcome(operation, &self.desk, &place));
                     }
                     Err(why) => outcomes.push(Outcome::Refused(why)),
