@@ -192,7 +192,7 @@ async fn k1_k2_k3_k4_k6_the_template_as_it_is_does_the_whole_job() {
     poison.lies_with_the_dead_letters(&world).await;
 
     let dream = story.activity_replaces_the_schedule(&world).await;
-    stuck.is_repaired(&world).await;
+    stuck.the_tick_repairs(&world).await;
     let run = story.it_dreams(&world).await;
     story.its_history_is_read(&run);
     dream.delivered_again_does_nothing(&world, &run).await;
@@ -435,7 +435,7 @@ impl Stuck {
     }
 
     /// The reconciler's tick sends again what was lost, past the group that stands still.
-    async fn is_repaired(self, world: &World) {
+    async fn the_tick_repairs(self, world: &World) {
         assert!(conclusions(&self.api).is_empty());
         world
             .until("the tick repairs", SOON, async || {

@@ -181,6 +181,7 @@ async fn what_is_made_late_inside_a_packed_range_is_found() {
         reinforced: &[],
         session: None,
         part: None,
+        recording: None,
     };
     assert_eq!(table.apply_unit(&unit, rig.now()).await.unwrap(), Applied::Now);
     assert_eq!(search(&rig, 1).await, [late.id.clone()]);

@@ -25,4 +25,5 @@ mod reports;
 mod rig;
 mod sdk;
 mod slices;
+mod stated;
 mod weather;

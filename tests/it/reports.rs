@@ -7,6 +7,7 @@ use crate::rig::{Rig, steps::card};
 
 mod ingest;
 mod merging;
+mod outages;
 mod reasoner;
 mod scope;
 mod timing;

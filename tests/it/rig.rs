@@ -48,6 +48,16 @@ impl Clock for TestClock {
     }
 }
 
+/// The clock of a machine whose time is not ours, by this many seconds.
+#[derive(Debug)]
+struct SkewedClock(Arc<TestClock>, i64);
+
+impl Clock for SkewedClock {
+    fn now(&self) -> Time {
+        Time::from_micros(self.0.now().micros() + self.1 * 1_000_000)
+    }
+}
+
 impl TestClock {
     /// Lets time pass.
     pub(crate) fn pass(&self, by: Duration) {
@@ -190,6 +200,21 @@ impl Rig {
         let rig = Self::assemble(clock, storage, queues, ids, reasoner, embedder, config, Faults::none());
         rig.engine.release_leases().await.unwrap();
         rig
+    }
+
+    /// From now on the handlers run on a machine whose clock is this many seconds ahead; the API stays where it is.
+    pub(crate) fn skew(&mut self, seconds: i64) {
+        let ports = Arc::new(faults::FaultyPorts::new(Arc::clone(&self.queues), self.faults.clone()));
+        self.engine = Arc::new(Engine::new(EngineParts {
+            table: Arc::new(Table::new(client(self.storage.connector()), "reverie")),
+            queues: Arc::clone(&ports) as _,
+            schedules: ports as _,
+            reasoner: Arc::clone(&self.reasoner),
+            embedder: Arc::clone(&self.embedder),
+            clock: Arc::new(SkewedClock(Arc::clone(&self.clock), seconds)),
+            ids: Arc::clone(&self.ids) as _,
+            config: self.config.clone(),
+        }));
     }
 
     /// The next ids are the same in every rig that calls this at the same point.
@@ -373,5 +398,10 @@ impl Rig {
     /// interrupted takes longer and has more of them.
     pub(crate) async fn fingerprint(&self) -> String {
         faults::fingerprint(self.items().await)
+    }
+
+    /// The same without the times at which things were begun, too: for what is begun later after an interruption.
+    pub(crate) async fn fingerprint_without_times(&self) -> String {
+        faults::fingerprint_without_times(self.items().await)
     }
 }

@@ -18,7 +18,7 @@ use reverie_aws::table::workspaces::{Given, Workspace};
 use reverie_aws::table::{Table, create_table};
 use reverie_core::config::Config;
 use reverie_core::id::{PeerName, WorkspaceName};
-use reverie_core::offline::{NgramEmbedder, Offline};
+use reverie_core::offline::{Offline, StaticEmbedder};
 use reverie_core::ports::{Clock, QueueName};
 use reverie_core::run::DreamType;
 use reverie_engine::{Engine, EngineParts, NewConclusion, NewDream};
@@ -56,7 +56,7 @@ impl World {
             queues: Arc::new(queues.clone()),
             schedules: Arc::new(queues.clone()),
             reasoner: Arc::new(Offline),
-            embedder: Arc::new(NgramEmbedder),
+            embedder: Arc::new(StaticEmbedder::load()?),
             clock,
             ids: Arc::new(SystemIds),
             config: Config::default(),
@@ -78,7 +78,7 @@ impl World {
                 session: None,
             });
             self.engine
-                .create_conclusions(&self.workspace, stated.collect())
+                .create_conclusions(&self.workspace, stated.collect(), None)
                 .await?;
         }
         Ok(())

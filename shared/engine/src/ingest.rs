@@ -490,6 +490,7 @@ impl Engine {
                 reinforced: &reinforced,
                 session: Some(&session_ref),
                 part,
+                recording: None,
             };
             match self.table.apply_unit(&unit, now).await? {
                 units::Applied::Now => {
@@ -502,7 +503,7 @@ impl Engine {
                     return Ok(Applied::All);
                 }
                 units::Applied::Gone => return Ok(Applied::Gone),
-                units::Applied::Stale => {}
+                units::Applied::Stale | units::Applied::Recorded => {}
             }
         }
         Err(TableError::Conflict.into())

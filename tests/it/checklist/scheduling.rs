@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::{HOUR, MINUTE, ask, ask_for, deliver, facts, gated, id, listed, quiet, runs, say, scripted, state, status};
-use crate::rig::{Faults, Rig, Scripted};
+use crate::rig::{Fault, Faults, Rig, Scripted};
 
 async fn scheduled(rig: &Rig) -> u64 {
     rig.queues.counts(QueueName::Dreams).await.unwrap().scheduled
@@ -143,6 +143,71 @@ async fn h12_a_new_message_while_waiting_replaces_the_timer() {
     assert_eq!(runs(&rig).await.len(), 0);
     rig.advance(MINUTE).await;
     assert_eq!(runs(&rig).await.len(), 1);
+}
+
+#[tokio::test]
+async fn k3_each_timer_is_one_schedule_and_a_new_one_is_there_before_the_old_one_goes() {
+    let rig = quiet().await;
+    let calls = async |rig: &Rig| {
+        rig.settle().await;
+        let made = rig.faults.calls();
+        rig.faults.replan(|_, _| Fault::None);
+        let mut made: Vec<String> = made.into_iter().filter(|call| call.ends_with("Schedule")).collect();
+        made.dedup();
+        (made, scheduled(rig).await)
+    };
+    say(&rig, "s", "maya", &facts(0..5)).await;
+    assert_eq!(calls(&rig).await, (vec!["CreateSchedule".to_owned()], 1));
+    for _ in 0..3 {
+        rig.pass(20 * MINUTE);
+        say(&rig, "s", "maya", &["hello"]).await;
+        let replaced = vec!["CreateSchedule".to_owned(), "DeleteSchedule".to_owned()];
+        assert_eq!(calls(&rig).await, (replaced, 1));
+    }
+    // A minute is not worth a replacement: the early fire looks, and takes a new one.
+    rig.pass(MINUTE);
+    say(&rig, "s", "maya", &["hello again"]).await;
+    assert_eq!(calls(&rig).await, (Vec::new(), 1));
+    rig.pass(59 * MINUTE);
+    let (made, left) = calls(&rig).await;
+    assert_eq!(
+        (made[0].as_str(), left, runs(&rig).await.len()),
+        ("CreateSchedule", 1, 0)
+    );
+    rig.pass(MINUTE);
+    let (_, left) = calls(&rig).await;
+    assert_eq!(
+        (left, runs(&rig).await.len()),
+        (0, 1),
+        "one-off: it is gone with its fire"
+    );
+}
+
+#[tokio::test]
+async fn k4_a_letter_that_is_sent_twice_is_one_and_the_next_state_has_one_of_its_own() {
+    let rig = quiet().await;
+    say(&rig, "s", "maya", &facts(0..1)).await;
+    rig.settle().await;
+    // The answer to the first request is lost on its way into the queue: the client asks again.
+    rig.faults.replan(|_, name| {
+        if name == "SendMessage" {
+            Fault::Lose
+        } else {
+            Fault::None
+        }
+    });
+    for _ in 0..3 {
+        assert_eq!(ask(&rig, "maya").await, StatusCode::NO_CONTENT);
+    }
+    assert_eq!(rig.queues.counts(QueueName::Dreams).await.unwrap().waiting, 1);
+    rig.faults.replan(|_, _| Fault::None);
+    rig.settle().await;
+    assert_eq!(runs(&rig).await.len(), 1);
+    // Within the five minutes for which the queue remembers.
+    assert_eq!(ask(&rig, "maya").await, StatusCode::NO_CONTENT);
+    assert_eq!(rig.queues.counts(QueueName::Dreams).await.unwrap().waiting, 1);
+    rig.settle().await;
+    assert_eq!(runs(&rig).await.len(), 2);
 }
 
 #[tokio::test]
@@ -398,7 +463,7 @@ async fn h18_a_dream_that_is_queued_twice_runs_once() {
     rig.queues.tick().await.unwrap();
     for _ in 0..3 {
         rig.engine.reconcile().await.unwrap();
-        rig.pass(MINUTE);
+        rig.pass(20 * MINUTE);
     }
     assert_eq!(rig.queues.counts(QueueName::Dreams).await.unwrap().waiting, 4);
     rig.settle().await;

@@ -65,4 +65,27 @@ pub(super) async fn measure(costs: &mut Costs) {
             assert_eq!(report, reverie_engine::Report::default());
         })
         .await;
+    let rig = super::rig(Scripted::idle()).await;
+    let mut stated = Vec::new();
+    for number in 0..30 {
+        let name = format!("peer-{number}");
+        rig.post("/v3/workspaces/w/peers", json!({ "id": name })).await;
+        stated.push(json!({"content": "I play chess.", "observer_id": name, "observed_id": name}));
+    }
+    rig.post("/v3/workspaces/w/conclusions", json!({ "conclusions": stated }))
+        .await;
+    costs
+        .of(
+            "list 30 conclusions of a workspace of 30 representations",
+            &rig,
+            async {
+                rig.post("/v3/workspaces/w/conclusions/list", json!({})).await;
+            },
+        )
+        .await;
+    costs
+        .of("list the dreams of a workspace of 30 representations", &rig, async {
+            rig.get("/v3/workspaces/w/dreams").await;
+        })
+        .await;
 }

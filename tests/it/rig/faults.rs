@@ -123,6 +123,11 @@ impl Faults {
         self.0.lock().unwrap().refused.push(format!("{{\"S\":\"{keys}"));
     }
 
+    /// It refuses nothing any more.
+    pub(crate) fn pardon(&self) {
+        self.0.lock().unwrap().refused.clear();
+    }
+
     /// The names of the calls so far.
     pub(crate) fn calls(&self) -> Vec<String> {
         self.0.lock().unwrap().calls.clone()
@@ -502,15 +507,39 @@ const VOLATILE: &[&str] = &[
     "ended_at",
     "last_dream_at",
     "removed_at",
+    "prune_at",
+    "look_at",
+];
+
+/// Attributes that say when something was begun, or follow from it.
+const TIMES: &[&str] = &[
+    "due_pk",
+    "created_at",
+    "started_at",
+    "pruned_at",
+    "texts_until",
+    "armed_since",
+    "threshold_met_at",
+    "claimed_at",
+    "due_at",
+    "scheduled_for",
 ];
 
 pub(crate) fn fingerprint(items: Vec<Value>) -> String {
+    without(items, VOLATILE)
+}
+
+pub(crate) fn fingerprint_without_times(items: Vec<Value>) -> String {
+    without(items, &[VOLATILE, TIMES].concat())
+}
+
+fn without(items: Vec<Value>, attributes: &[&str]) -> String {
     let mut lines: Vec<String> = items
         .into_iter()
         // Marks and schedules' generations are traces of the way, not of where it led.
         .filter(|item| item["type"] != "mark")
         .map(|mut item| {
-            strip(&mut item);
+            strip(&mut item, attributes);
             item.to_string()
         })
         .collect();
@@ -518,13 +547,13 @@ pub(crate) fn fingerprint(items: Vec<Value>) -> String {
     lines.join("\n")
 }
 
-fn strip(value: &mut Value) {
+fn strip(value: &mut Value, attributes: &[&str]) {
     match value {
         Value::Object(map) => {
-            map.retain(|name, _| !VOLATILE.contains(&name.as_str()));
-            map.values_mut().for_each(strip);
+            map.retain(|name, _| !attributes.contains(&name.as_str()));
+            map.values_mut().for_each(|value| strip(value, attributes));
         }
-        Value::Array(list) => list.iter_mut().for_each(strip),
+        Value::Array(list) => list.iter_mut().for_each(|value| strip(value, attributes)),
         _ => {}
     }
 }

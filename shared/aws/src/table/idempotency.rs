@@ -5,7 +5,8 @@
 //! |---|---|
 //! | record of a request | `I#<workspace uid>` / digest of the route and the key; ttl 24 h |
 //!
-//! Written in the transaction of the request's effect. It keeps references to what was made and a digest of the body,
+//! Written in the transaction of the request's effect; where that takes several, in each of them, with how many are done.
+//! It keeps references to what was made and a digest of the body,
 //! no text. TTL deletes late, so readers pass over expired records, and a new request writes over them.
 
 use std::time::Duration;
@@ -63,6 +64,15 @@ pub enum Effect {
         /// The run.
         run: RunId,
     },
+    /// It stated conclusions, in several transactions.
+    Conclusions {
+        /// When it came: a part of their ids.
+        at: Time,
+        /// What their ids were made from.
+        seed: String,
+        /// How many of the transactions are done.
+        done: usize,
+    },
 }
 
 /// What is remembered of a request.
@@ -86,32 +96,43 @@ impl Record {
     }
 }
 
-/// A record to be written, over what was read in its place.
+/// A record to be written, over what was read in its place: one that has expired, or is that of the transaction before.
 #[derive(Clone, Debug)]
 pub struct Recording {
     /// The workspace.
     pub workspace: WorkspaceUid,
     /// The request.
     pub request: KeyedRequest,
-    /// The record that is there and has expired, if any.
+    /// The record that is there, if any.
     pub over: Option<Record>,
     /// When the request came.
     pub at: Time,
 }
 
 impl Recording {
-    /// The write; its condition fails when the key has been used meanwhile.
-    pub(crate) fn put(&self, effect: Effect) -> Result<Write> {
-        let record = Record {
+    /// The record as it is written.
+    pub fn record(&self, effect: Effect) -> Record {
+        Record {
             body: self.request.body_in(&self.workspace),
             until: self.at + LIFE,
             effect,
-        };
+        }
+    }
+
+    /// The write; its condition fails when the key has been used meanwhile.
+    pub(crate) fn put(&self, effect: Effect) -> Result<Write> {
+        let record = self.record(effect);
         let mut item = to_item(&place(&self.workspace, &self.request), "request", &record)?;
         item.insert(key::TTL.to_owned(), n(record.until.seconds() + 1));
         let absent = Condition::Absent(key::PK);
         let free = match &self.over {
-            Some(over) => Condition::Any(vec![absent, Condition::Equals("until", to_value(&over.until)?)]),
+            Some(over) => Condition::Any(vec![
+                absent,
+                Condition::All(vec![
+                    Condition::Equals("until", to_value(&over.until)?),
+                    Condition::Equals("effect", to_value(&over.effect)?),
+                ]),
+            ]),
             None => absent,
         };
         Ok(Write::put(item).when(free))

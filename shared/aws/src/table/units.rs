@@ -11,6 +11,7 @@ use reverie_core::time::Time;
 
 use super::conclusions::{self, Tombstone, guard, tombstone_key};
 use super::expression::{Clause, Condition, n, s};
+use super::idempotency::{Effect, Recording};
 use super::representations::{self, Representation};
 use super::schema::key;
 use super::workspaces::{self, Workspace};
@@ -67,6 +68,8 @@ pub struct Unit<'a> {
     pub session: Option<&'a SessionRef>,
     /// Which part of a batch of its messages it is; it is marked.
     pub part: Option<Part<'a>>,
+    /// The record of the request that it is a part of.
+    pub recording: Option<(&'a Recording, Effect)>,
 }
 
 /// A unit's place among a session's batches.
@@ -87,6 +90,8 @@ pub enum Applied {
     Before,
     /// Its session or workspace is gone: nothing is to be written any more.
     Gone,
+    /// The same request came twice, and the other one was faster.
+    Recorded,
     /// Something has changed since it was planned: plan it again.
     Stale,
 }
@@ -168,12 +173,18 @@ impl Table {
             writes.push(conclusions::strengthen(id, before, after)?);
         }
         writes.extend(self.end_packs(&unit.representation.id, &late).await?);
+        let record = writes.len();
+        if let Some((recording, effect)) = &unit.recording {
+            writes.push(recording.put(effect.clone())?);
+        }
         match self.transact(&writes).await {
             Ok(()) => Ok(Applied::Now),
             Err(super::TableError::Condition(places)) => Ok(if places.contains(&1) {
                 Applied::Gone
             } else if unit.part.is_some() && places.contains(&3) {
                 Applied::Before
+            } else if places.contains(&record) {
+                Applied::Recorded
             } else {
                 Applied::Stale
             }),

@@ -111,7 +111,7 @@ impl Engine {
             Some(record) if record.counts(at) => match record.effect {
                 _ if !record.is_of(&workspace.uid, request) => Err(EngineError::KeyReused),
                 Made::Dream { run } => Ok(Keyed::Before(Scheduled { run, fresh: false })),
-                Made::Messages { .. } => Err(EngineError::AnswerGone),
+                Made::Messages { .. } | Made::Conclusions { .. } => Err(EngineError::AnswerGone),
             },
             over => Ok(Keyed::New(Recording {
                 workspace: workspace.uid.clone(),

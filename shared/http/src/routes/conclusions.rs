@@ -77,8 +77,8 @@ fn stated(node: &Node, problems: &mut Problems) -> Option<Stated> {
 async fn create(State(app): State<App>, call: Call) -> Result<Response, Error> {
     let mut problems = Problems::default();
     let body = call.body();
-    let body = body.required(&mut problems);
-    let list = body.either("conclusions", "observations");
+    let read = body.required(&mut problems);
+    let list = read.either("conclusions", "observations");
     let nodes = list.list(&mut problems, 1, MAX_CONCLUSIONS);
     // All of them are read before the first that is wrong ends it: the answer names every problem.
     let stated: Vec<Option<_>> = nodes
@@ -90,6 +90,7 @@ async fn create(State(app): State<App>, call: Call) -> Result<Response, Error> {
         })
         .collect();
     let stated = stated.into_iter().collect::<Option<Vec<_>>>();
+    let request = call.keyed(&mut problems, &["conclusions"], &body);
     let stated = problems.finish(stated)?;
     let workspace = app.workspace(&call).await?;
     let known = Known::of(&app, &workspace, &stated).await?;
@@ -107,7 +108,7 @@ async fn create(State(app): State<App>, call: Call) -> Result<Response, Error> {
             })
         })
         .collect::<Result<_, Error>>()?;
-    let found = app.engine.create_conclusions(&workspace, new).await?;
+    let found = app.engine.create_conclusions(&workspace, new, request.as_ref()).await?;
     let bodies: Vec<_> = found
         .into_iter()
         .map(|found| ConclusionBody::of(found.conclusion, &found.observer, &found.observed))
