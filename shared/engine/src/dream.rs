@@ -37,7 +37,7 @@ impl Engine {
             return Ok(());
         };
         if let Some(claimed) = advanced.claimed {
-            return self.execute(claimed).await;
+            return Box::pin(self.execute(claimed)).await;
         }
         match &advanced.representation.state.running {
             Some(running) => self.resume(&running.run).await,
@@ -57,7 +57,7 @@ impl Engine {
                     .await?
                 {
                     Advance::Done(advanced) => match advanced.claimed {
-                        Some(claimed) => self.execute(claimed).await,
+                        Some(claimed) => Box::pin(self.execute(claimed)).await,
                         None => Ok(()),
                     },
                     Advance::Lost | Advance::Gone => Ok(()),
@@ -81,7 +81,7 @@ impl Engine {
             return Err(EngineError::Later(until.since(now)));
         }
         match self.table.take_over(&run, now).await? {
-            Some(taken) => self.execute(taken).await,
+            Some(taken) => Box::pin(self.execute(taken)).await,
             None => Ok(()),
         }
     }

@@ -119,8 +119,7 @@ pub(super) fn tools(phase: Phase, card_allowed: bool) -> Vec<Tool> {
     tools
 }
 
-#[allow(clippy::needless_pass_by_value, reason = "a literal is written where it is passed")]
-fn tool(name: &str, description: &str, properties: Value, required: &[&str]) -> Tool {
+fn tool(name: &str, description: &str, properties: &Value, required: &[&str]) -> Tool {
     Tool {
         name: name.to_owned(),
         description: description.to_owned(),
@@ -179,7 +178,7 @@ fn search() -> Tool {
     tool(
         "search",
         "Finds the conclusions nearest in meaning to a query.",
-        properties,
+        &properties,
         &["query"],
     )
 }
@@ -190,7 +189,7 @@ fn list() -> Tool {
     tool(
         "list",
         "Lists conclusions by the date of their evidence, the latest first.",
-        properties,
+        &properties,
         &[],
     )
 }
@@ -200,7 +199,7 @@ fn read_messages() -> Tool {
     tool(
         "read_messages",
         "Shows the messages that conclusions rest on, where their texts alone leave something open.",
-        properties,
+        &properties,
         &["ids"],
     )
 }
@@ -214,7 +213,7 @@ fn create_deduction() -> Tool {
     tool(
         "create_deduction",
         "States what follows from conclusions, such as what holds now after a change.",
-        properties,
+        &properties,
         &["content", "sources"],
     )
 }
@@ -227,7 +226,7 @@ fn create_contradiction() -> Tool {
     tool(
         "create_contradiction",
         "Notes that conclusions cannot all hold when nothing tells which is right; none of them is removed.",
-        properties,
+        &properties,
         &["content", "sources"],
     )
 }
@@ -246,7 +245,7 @@ fn create_pattern() -> Tool {
     tool(
         "create_pattern",
         "States a pattern that several conclusions show.",
-        properties,
+        &properties,
         &["content", "sources", "pattern"],
     )
 }
@@ -259,7 +258,7 @@ fn merge() -> Tool {
     tool(
         "merge",
         "Makes one conclusion of several that say the same and have the same level.",
-        properties,
+        &properties,
         &["keep", "duplicates"],
     )
 }
@@ -273,7 +272,7 @@ fn remove() -> Tool {
     tool(
         "remove",
         "Removes conclusions that are no longer true or say nothing more than another.",
-        properties,
+        &properties,
         &["ids", "reason"],
     )
 }
@@ -294,14 +293,14 @@ fn write_card() -> Tool {
             },
         },
     });
-    tool("write_card", "Replaces the peer's card.", properties, &["entries"])
+    tool("write_card", "Replaces the peer's card.", &properties, &["entries"])
 }
 
 fn finish() -> Tool {
     tool(
         "finish",
         "Says that nothing is left to do. May come with the last changes.",
-        json!({}),
+        &json!({}),
         &[],
     )
 }
