@@ -275,6 +275,7 @@ fn k6_api_gateway_is_in_front_and_nothing_costs_while_it_is_idle() {
         "AWS::ApiGatewayV2::Stage",
         "AWS::DynamoDB::Table",
         "AWS::IAM::ManagedPolicy",
+        "AWS::IAM::Policy",
         "AWS::IAM::Role",
         "AWS::Lambda::EventSourceMapping",
         "AWS::Lambda::Permission",

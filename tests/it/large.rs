@@ -184,7 +184,7 @@ async fn what_is_made_late_inside_a_packed_range_is_found() {
         recording: None,
     };
     assert_eq!(table.apply_unit(&unit, rig.now()).await.unwrap(), Applied::Now);
-    assert_eq!(search(&rig, 1).await, [late.id.clone()]);
+    assert_eq!(search(&rig, 1).await, std::slice::from_ref(&late.id));
     assert_eq!(search(&rig, 50).await, by_full_scan(&rig, 50).await);
     // The range's pack covers nothing any more, and goes with what it may hold.
     assert_eq!(items(&rig, "pack").await.len(), packs);

@@ -5,6 +5,10 @@
     clippy::panic,
     reason = "a test fails by panicking"
 )]
+#![allow(
+    clippy::large_futures,
+    reason = "tests await whole dreams, and nothing waits for them"
+)]
 
 mod agents;
 mod bounds;

@@ -228,8 +228,23 @@ pub trait Reasoner: Send + Sync {
 
 /// Why no vector came back.
 #[derive(Debug, thiserror::Error)]
-#[error("the embedding model is not available: {0}")]
-pub struct EmbedError(pub String);
+#[error("the embedding model is not available: {reason}")]
+pub struct EmbedError {
+    /// What went wrong.
+    pub reason: String,
+    /// Whether too much was asked for at once: then no text is at fault.
+    pub busy: bool,
+}
+
+impl EmbedError {
+    /// A failure that may be a text's fault, or the model's.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            busy: false,
+        }
+    }
+}
 
 /// Turns text into vectors.
 #[async_trait]

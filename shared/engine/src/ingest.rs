@@ -129,7 +129,7 @@ impl Engine {
                 return self.hand_on(&place, &cursor, &state).await;
             }
             if !lags {
-                match self.retry_parked(&place, &state).await? {
+                match self.retry_parked(&place, &state, started).await? {
                     Next::Again => continue,
                     Next::Wait => return Ok(()),
                 }

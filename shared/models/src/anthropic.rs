@@ -83,7 +83,11 @@ pub(crate) fn body(model: &str, temperature: Option<f64>, request: &Request, man
 
 /// At most two blocks are marked for the cache: a request may have four marks, and the messages take two.
 fn system(request: &Request, manner: Manner) -> Vec<Value> {
-    let blocks: Vec<_> = request.system.iter().filter(|block| !block.text.is_empty()).collect();
+    let blocks: Vec<_> = request
+        .system
+        .iter()
+        .filter(|block| !block.text.trim().is_empty())
+        .collect();
     let marked = blocks.iter().filter(|block| block.cache).count();
     let mut seen = 0;
     let mut system: Vec<Value> = blocks
@@ -139,7 +143,7 @@ fn messages(model: &str, request: &Request) -> Value {
 
 fn content(model: &str, message: &Message) -> Vec<Value> {
     let blocks = message.content.iter().filter_map(|content| match content {
-        Content::Text { text } => (!text.is_empty()).then(|| json!({"type": "text", "text": text})),
+        Content::Text { text } => (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text})),
         Content::ToolUse(call) => {
             Some(json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.input.as_object()}))
         }

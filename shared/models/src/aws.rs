@@ -153,7 +153,18 @@ impl Aws {
                     .map(str::to_owned)
                     .ok_or(Misread("the secret has no text"))
             })
-            .await?;
+            .await
+            .map_err(|error| match error {
+                // A secret that is not there, or not allowed, is answered with 400: no message is to blame for it.
+                ModelError::Permanent { mut origin, .. } => {
+                    origin.detail.get_or_insert_with(|| named.arn.clone());
+                    ModelError::Permanent {
+                        fault: PermanentFault::Configuration,
+                        origin,
+                    }
+                }
+                passing @ ModelError::Transient { .. } => passing,
+            })?;
         member(&text, named.member.as_deref()).map_err(|detail| misconfigured(format!("{}: {detail}", named.arn)))
     }
 }

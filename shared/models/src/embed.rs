@@ -166,7 +166,7 @@ impl Embedder for RemoteEmbedder {
             .iter()
             .any(|embedding| Some(embedding.components.len()) != length)
         {
-            return Err(EmbedError("the vectors of one model differ in length".to_owned()));
+            return Err(EmbedError::new("the vectors of one model differ in length"));
         }
         Ok(embeddings)
     }

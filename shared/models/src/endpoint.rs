@@ -134,6 +134,12 @@ impl Endpoint {
         Self { base, auth, service }
     }
 
+    /// The same, with at most so long for one call and its retries.
+    pub(crate) fn within(mut self, most: Duration) -> Self {
+        self.service.limits.total = self.service.limits.total.min(most);
+        self
+    }
+
     pub(crate) fn service(&self) -> &Service {
         &self.service
     }

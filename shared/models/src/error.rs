@@ -159,7 +159,17 @@ impl From<ModelError> for ReasonerError {
 
 impl From<ModelError> for EmbedError {
     fn from(error: ModelError) -> Self {
-        Self(error.to_string())
+        let busy = matches!(
+            error,
+            ModelError::Transient {
+                fault: TransientFault::RateLimited | TransientFault::Overloaded,
+                ..
+            }
+        );
+        Self {
+            reason: error.to_string(),
+            busy,
+        }
     }
 }
 

@@ -10,6 +10,8 @@ use crate::error::{ModelError, Origin, PermanentFault as Permanent, TransientFau
 
 /// Longest sentence of a provider that is kept, in characters.
 const LONGEST_SENTENCE: usize = 500;
+/// The wait after too much was asked for at once, where the provider names none.
+const BUSY: Duration = Duration::from_secs(5);
 
 /// A fault of either kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,11 +76,15 @@ impl Failure {
         let mut origin = self.origin;
         model.clone_into(&mut origin.model);
         match self.fault {
-            Fault::Transient(fault) => ModelError::Transient {
-                fault,
-                retry_at: now + self.retry_after.unwrap_or_default(),
-                origin,
-            },
+            Fault::Transient(fault) => {
+                let busy = matches!(fault, Transient::RateLimited | Transient::Overloaded);
+                let told = self.retry_after.or(busy.then_some(BUSY)).unwrap_or_default();
+                ModelError::Transient {
+                    fault,
+                    retry_at: now + told,
+                    origin,
+                }
+            }
             Fault::Permanent(fault) => ModelError::Permanent { fault, origin },
         }
     }

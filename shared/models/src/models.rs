@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use reverie_core::reasoner::Embedder;
 
@@ -19,6 +20,9 @@ use crate::openai::OpenAi;
 use crate::pace::Pace;
 use crate::secret::{Key, SecretSource};
 use crate::wire::{Client, Manner};
+
+/// The longest time for vectors, retries included: a request of the API waits for them, and has 15 s.
+const EMBEDDING: Duration = Duration::from_secs(10);
 
 /// The language models and the embedding model of a deployment. Each connects, and reads its key, when it is first
 /// asked.
@@ -146,7 +150,8 @@ impl Parts<'_> {
         let endpoint = match model.dialect {
             Dialect::OpenAi => self.server(&model.server)?,
             Dialect::Titan | Dialect::Cohere => self.bedrock()?,
-        };
+        }
+        .within(EMBEDDING);
         Ok(Arc::new(RemoteEmbedder::new(
             &model.model,
             model.dimensions,

@@ -66,7 +66,7 @@ pub(super) async fn measure(costs: &mut Costs) {
     let rig = armed(Scripted::idle()).await;
     costs
         .of("GET dreams/status", &rig, async {
-            _ = get(&rig, "/status?observer=maya").await
+            _ = get(&rig, "/status?observer=maya").await;
         })
         .await;
     rig.pass(Duration::from_secs(30));

@@ -9,7 +9,7 @@ use crate::rig::{Faults, Rig, Scripted, config};
 /// Messages of maya and tom in turn, numbered.
 fn talk(numbers: std::ops::RangeInclusive<u32>) -> Value {
     let message = |number: u32| {
-        let peer = if number % 2 == 0 { "tom" } else { "maya" };
+        let peer = if number.is_multiple_of(2) { "tom" } else { "maya" };
         json!({"peer_id": peer, "content": format!("I have {number} cats.")})
     };
     json!({"messages": numbers.map(message).collect::<Vec<_>>()})

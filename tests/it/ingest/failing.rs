@@ -232,10 +232,10 @@ impl Embedder for Embeds {
         let left = self.failures.load(Ordering::Relaxed);
         if left > 0 {
             self.failures.store(left - 1, Ordering::Relaxed);
-            return Err(EmbedError("429".to_owned()));
+            return Err(EmbedError::new("503"));
         }
         if !self.healed.load(Ordering::Relaxed) && texts.iter().any(|text| text.contains("poison")) {
-            return Err(EmbedError("413".to_owned()));
+            return Err(EmbedError::new("413"));
         }
         self.inner.embed(texts).await
     }

@@ -8,6 +8,7 @@ use reverie_core::id::{WorkspaceUid, digest};
 use reverie_core::time::Time;
 use serde::de::DeserializeOwned;
 
+use super::expression::n;
 use super::schema::{DUE_INDEX, key};
 use super::{Clause, Condition, DueKey, Item, Key, Query, Result, Table, from_item, s};
 
@@ -143,8 +144,13 @@ impl Table {
         let taken = Taken(item);
         let before = taken.looks().saturating_sub(1);
         if next(before) > next(0) {
-            // Whoever has changed it meanwhile has set its time.
-            self.update(&due.key, &[put_off(before)], &still(next(0))).await?;
+            // Whoever has changed it meanwhile has set its time, which stays.
+            let ours = Condition::All(vec![
+                Condition::Equals(key::DUE_PK, s(&due.partition)),
+                Condition::Equals(key::DUE_SK, s(sortable(next(0)))),
+                Condition::Equals(key::DUE_LOOKS, n(taken.looks())),
+            ]);
+            self.update(&due.key, &[put_off(before)], &ours).await?;
         }
         Ok(Some(taken))
     }

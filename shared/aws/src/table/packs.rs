@@ -225,7 +225,14 @@ impl Table {
         match self.transact(&writes).await {
             // Whoever changed it, or packs too, was faster; the next query sees what is left to do.
             Ok(()) | Err(TableError::Condition(_) | TableError::Conflict | TableError::Throttled) => Ok(()),
-            Err(error) => Err(error),
+            // Packs are a cache: what was found is found, whether it could be packed or not.
+            Err(error) => {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "packs of vectors were not published"
+                );
+                Ok(())
+            }
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use async_trait::async_trait;
 
+use super::token::fold_width;
 use crate::conclusion::Embedding;
 use crate::reasoner::{EmbedError, Embedder};
 
@@ -46,6 +47,7 @@ impl StaticEmbedder {
 
     /// The vector of one text; all zeros when it has nothing that can be compared.
     pub fn vector(&self, text: &str) -> Embedding {
+        let text = &fold_width(text);
         let mut meaning = [0_i64; DIMENSIONS];
         let mut letters = 0_usize;
         let mut known = 0_usize;

@@ -538,7 +538,9 @@ impl<'a> Executor<'a> {
                     .engine
                     .embedder
                     .embed(std::slice::from_ref(&conclusion.content))
-                    .await?
+                    .await
+                    // Waited for like the reasoner: an outage is no death of this run.
+                    .map_err(|error| Stop::Reasoner(ReasonerError::transient(error.to_string())))?
                     .pop();
             }
         }
@@ -556,7 +558,7 @@ impl<'a> Executor<'a> {
     }
 
     /// Writes the run as it shall be, on its own; unless it is no longer ours.
-    async fn store(&mut self, after: &Run) -> Result<(), Stop> {
+    pub(super) async fn store(&mut self, after: &Run) -> Result<(), Stop> {
         let stored = self.engine.table.update_run(&self.run, after).await?;
         self.run = stored.ok_or(Stop::Lost)?;
         Ok(())

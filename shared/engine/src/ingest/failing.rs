@@ -18,8 +18,9 @@ use reverie_core::conclusion::Embedding;
 use reverie_core::id::{PeerName, Seq};
 use reverie_core::message::Message;
 use reverie_core::reasoner::{DeriveRequest, Derived, EmbedError, ReasonerError};
+use reverie_core::time::Time;
 
-use super::{Applied, Place, Try};
+use super::{Applied, Place, SLICE, Try};
 use crate::{Engine, EngineError, Result};
 
 /// How often a failing batch is tried by redelivery, well under the queue's count of receives.
@@ -49,8 +50,8 @@ pub(super) enum Next {
 impl Engine {
     /// Derives. `careful`, after failures, tells a passing failure from one that is the messages' fault.
     pub(super) async fn derive(&self, request: DeriveRequest<'_>, careful: bool) -> Result<Derived> {
-        let now = self.now();
-        let blameless = |error: &ReasonerError| error.retry_after(now).is_some_and(|wait| !wait.is_zero());
+        // From now on, not from when the call began: an error without a wait names the time at which it came.
+        let blameless = |error: &ReasonerError| error.retry_after(self.now()).is_some_and(|wait| !wait.is_zero());
         let error = match self.derive_once(request.clone()).await {
             // Told to come back later: it is the traffic's fault, though something smaller may pass.
             Err(error) if blameless(&error) => error,
@@ -152,12 +153,14 @@ impl Engine {
             match self.embedder.embed(std::slice::from_ref(text)).await {
                 Ok(embedding) => embedded.push(embedding.into_iter().next()),
                 Err(error) => {
-                    if self.embedder.embed(&["Hello.".to_owned()]).await.is_err() {
+                    if error.busy || self.embedder.embed(&["Hello.".to_owned()]).await.is_err() {
                         return Err(error);
                     }
                     // The outage may have ended in between.
-                    let again = self.embedder.embed(std::slice::from_ref(text)).await;
-                    embedded.push(again.ok().and_then(|embedding| embedding.into_iter().next()));
+                    match self.embedder.embed(std::slice::from_ref(text)).await {
+                        Err(error) if error.busy => return Err(error),
+                        again => embedded.push(again.ok().and_then(|embedding| embedding.into_iter().next())),
+                    }
                 }
             }
         }
@@ -245,11 +248,15 @@ impl Engine {
 
     /// Tries again the parked messages of a session that somebody asked it for, each on its own. Those that fail once
     /// more are parked as before.
-    pub(super) async fn retry_parked(&self, place: &Place<'_>, state: &SessionState) -> Result<Next> {
+    pub(super) async fn retry_parked(&self, place: &Place<'_>, state: &SessionState, started: Time) -> Result<Next> {
         let uid = &place.session.uid;
         let asked = self.table.parked(&place.workspace.uid, Some(uid)).await?;
         let mut waiting = None;
         for parked in asked.into_iter().filter(|parked| parked.queued) {
+            if self.now().since(started) > SLICE {
+                // The caller hands the rest on.
+                return Ok(Next::Again);
+            }
             let tried = match self.retry(place, &parked).await {
                 Ok(tried) => tried,
                 Err(EngineError::AtFault { kind, .. }) => Tried::Failed(kind),

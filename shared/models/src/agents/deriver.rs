@@ -16,6 +16,8 @@ const RULES: &str = include_str!("../prompts/deriver.md");
 const OUTPUT_TOKENS: u32 = 4_096;
 /// The longest note, in characters: it is one sentence.
 const MOST_CONTENT: usize = 2_000;
+/// The most notes of one answer: a batch has about a thousand tokens.
+const MOST_NOTES: usize = 200;
 
 #[derive(Deserialize)]
 struct Notes {
@@ -103,6 +105,9 @@ fn checked(request: &DeriveRequest<'_>, response: &Response) -> Result<Derived, 
     }
     let Notes { notes } = response.json().map_err(|_| "the answer is not of the agreed shape")?;
     let given = notes.len();
+    if given > MOST_NOTES {
+        return Err("the answer has more notes than a batch can hold");
+    }
     let about_others = notes.iter().filter(|note| is_about_other(request, note)).count();
     let statements: Vec<_> = notes.into_iter().filter_map(|note| statement(request, note)).collect();
     let left_out = given - statements.len();

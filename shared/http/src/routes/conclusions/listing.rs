@@ -239,7 +239,7 @@ mod tests {
                 let mut front = Front::new(paging);
                 for (at, id) in &ids {
                     front.offer(Time::from_micros(*at), id);
-                    assert!(front.kept.len() <= 2 * (page.saturating_mul(size)).max(500));
+                    assert!(front.kept.len() <= page.saturating_mul(size).max(500).saturating_mul(2));
                 }
                 let expected = paging.of(all.clone()).map(|(_, id)| id);
                 assert_eq!(front.page(), expected, "{paging:?}");
