@@ -363,11 +363,11 @@ impl LanguageModel for Counting {
         };
         let mut usage = Usage::default();
         // What a provider caches is a prefix: the tools and the rules, then the messages that were sent before.
-        let tools: String = request
-            .tools
-            .iter()
-            .map(|tool| format!("{}{}{}", tool.name, tool.description, tool.schema))
-            .collect();
+        let tools = request.tools.iter().flat_map(|tool| {
+            let schema = tool.schema.to_string();
+            [tool.name.clone(), tool.description.clone(), schema]
+        });
+        let tools: String = tools.collect();
         let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         let mut prefix = String::new();
         let parts = std::iter::once(tools + &rules).chain(request.messages.iter().map(texts));
