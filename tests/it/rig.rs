@@ -202,9 +202,10 @@ impl Rig {
         rig
     }
 
-    /// From now on the handlers run on a machine whose clock is this many seconds ahead; the API stays where it is.
+    /// From now on the handlers run on another machine, without faults, whose clock is this many seconds ahead; the API
+    /// stays where it is.
     pub(crate) fn skew(&mut self, seconds: i64) {
-        let ports = Arc::new(faults::FaultyPorts::new(Arc::clone(&self.queues), self.faults.clone()));
+        let ports = Arc::new(faults::FaultyPorts::new(Arc::clone(&self.queues), Faults::none()));
         self.engine = Arc::new(Engine::new(EngineParts {
             table: Arc::new(Table::new(client(self.storage.connector()), "reverie")),
             queues: Arc::clone(&ports) as _,
