@@ -105,7 +105,7 @@ impl World {
         let newest = Paging {
             page: 1,
             size: 1,
-            reverse: true,
+            reverse: false,
         };
         let runs = self
             .engine
@@ -171,18 +171,19 @@ async fn main() -> anyhow::Result<ExitCode> {
         sizes = vec![BAR_SIZE, 5_000];
     }
     let mut slow = false;
-    println!("| conclusions | dream, CPU ms | created | removed | second dream, CPU ms | its changes |");
-    println!("|---|---|---|---|---|---|");
+    println!("| conclusions | dream, CPU ms | created | removed | reinforced | second dream, CPU ms | its changes |");
+    println!("|---|---|---|---|---|---|---|");
     for size in sizes {
         let world = World::new().await?;
         world.state(texts(size)).await?;
         let (first, run) = world.dream().await?;
         let (second, nothing) = world.dream().await?;
         println!(
-            "| {size} | {} | {} | {} | {} | {} |",
+            "| {size} | {} | {} | {} | {} | {} | {} |",
             first.as_millis(),
             run.created_count,
             run.removed_count,
+            run.reinforced_count,
             second.as_millis(),
             nothing.created_count + nothing.removed_count + nothing.reinforced_count,
         );
