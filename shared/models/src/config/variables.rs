@@ -88,7 +88,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "REVERIE_EMBEDDING_PROVIDER",
         default: "builtin",
-        meaning: "Who embeds: builtin (words and their parts, no meaning), bedrock or openai.",
+        meaning: "Who embeds: builtin (English words by meaning, any script by parts of words), bedrock or openai.",
     },
     Variable {
         name: "REVERIE_EMBEDDING_MODEL",
