@@ -1,10 +1,12 @@
 //! Search by meaning, and vectors of the model that is in use.
 
 use std::cmp::Ordering;
+use std::time::Duration;
 
 use reverie_aws::table::packs::LARGE;
 use reverie_core::conclusion::{Conclusion, Embedding};
 use reverie_core::id::{ConclusionId, RepresentationId};
+use reverie_core::time::Time;
 
 use crate::{Engine, Result};
 
@@ -12,6 +14,9 @@ use crate::{Engine, Result};
 const AT_A_TIME: usize = 100;
 /// How many packed conclusions are read at least to see which are still there.
 const CHECKED_AT_LEAST: usize = 20;
+
+/// The longest time in which a search makes vectors anew: a request of the API waits for it.
+const RENEWAL: Duration = Duration::from_secs(5);
 
 /// A conclusion that may be near, and how far it is.
 struct Candidate {
@@ -78,7 +83,7 @@ impl Engine {
         } else {
             self.table.vectors(id, model, now).await?
         };
-        self.renew_vectors(&mut vectors.loose).await?;
+        self.renew_vectors(&mut vectors.loose, now + RENEWAL).await?;
         if !all {
             self.table.pack(&head, &vectors, model, now).await?;
         }
@@ -99,11 +104,16 @@ impl Engine {
         Ok(packed.chain(loose).collect())
     }
 
-    /// Gives a vector of the model in use to those conclusions that have none, and stores it.
-    pub(crate) async fn renew_vectors(&self, conclusions: &mut [Conclusion]) -> Result<()> {
+    /// Gives a vector of the model in use to those conclusions that have none, and stores it. After `until` it leaves the
+    /// rest to whoever comes next: they are in no answer meanwhile.
+    pub(crate) async fn renew_vectors(&self, conclusions: &mut [Conclusion], until: Time) -> Result<()> {
         let model = self.embedder.model();
         let mut stale: Vec<&mut Conclusion> = conclusions.iter_mut().filter(|c| !c.is_embedded_by(model)).collect();
         for some in stale.chunks_mut(AT_A_TIME) {
+            if self.now() > until {
+                tracing::warn!(embedding.model = model, "there are still vectors of another model");
+                return Ok(());
+            }
             let texts: Vec<String> = some.iter().map(|conclusion| conclusion.content.clone()).collect();
             let vectors = match self.embedder.embed(&texts).await {
                 Ok(vectors) => vectors.into_iter().map(Some).collect(),

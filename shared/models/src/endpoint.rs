@@ -120,6 +120,13 @@ impl Call {
 #[derive(Debug)]
 pub(crate) struct Misread(pub(crate) &'static str);
 
+/// An answer that has begun.
+pub(crate) struct Sent {
+    pub(crate) response: Response,
+    /// What the request was signed in with: an answer may quote it.
+    pub(crate) secret: Option<Secret>,
+}
+
 /// One address of a provider.
 pub(crate) struct Endpoint {
     base: String,
@@ -155,10 +162,11 @@ impl Endpoint {
         let mut attempts = Attempts::new(self, model);
         loop {
             let attempt = async {
-                let mut response = self.send(call, &body).await?;
+                let Sent { mut response, secret } = self.send(call, &body).await?;
                 let headers = response.headers().clone();
                 let bytes = whole(&mut response, LARGEST_ANSWER).await?;
-                let value = parse(&bytes, &headers, self.service.pace.now())?;
+                let value = parse(&bytes, &headers, self.service.pace.now())
+                    .map_err(|failure| failure.without(secret.as_ref()))?;
                 read(&value).map_err(|Misread(what)| Failure::plain(PermanentFault::BadAnswer, what))
             };
             match attempts.within(attempt).await {
@@ -169,7 +177,7 @@ impl Endpoint {
     }
 
     /// One attempt: sends, and gives the answer once its status says that it is one.
-    pub(crate) async fn send(&self, call: &Call, body: &str) -> Result<Response, Failure> {
+    pub(crate) async fn send(&self, call: &Call, body: &str) -> Result<Sent, Failure> {
         let url = format!("{}{}", self.base, call.path);
         let mut headers = vec![("content-type", call.content_type.to_owned())];
         headers.extend(call.headers.iter().cloned());
@@ -199,7 +207,7 @@ impl Endpoint {
         let mut response = request.body(body.to_owned()).send().await.map_err(|e| transport(&e))?;
         let status = response.status();
         if status.is_success() {
-            return Ok(response);
+            return Ok(Sent { response, secret });
         }
         let headers = response.headers().clone();
         // A refusal whose body does not come is still a refusal.

@@ -7,6 +7,7 @@ use reverie_core::time::Time;
 use serde_json::Value;
 
 use crate::error::{ModelError, Origin, PermanentFault as Permanent, TransientFault as Transient};
+use crate::secret::Secret;
 
 /// Longest sentence of a provider that is kept, in characters.
 const LONGEST_SENTENCE: usize = 500;
@@ -59,6 +60,19 @@ impl Failure {
     /// A failure that no provider described.
     pub(crate) fn plain(fault: impl Into<Fault>, detail: impl Into<String>) -> Self {
         Self::new(fault, Origin::default().detail(detail))
+    }
+
+    /// The same with the key taken out of the provider's words: an error inside of an answer may quote it.
+    pub(crate) fn without(mut self, secret: Option<&Secret>) -> Self {
+        if let Some(secret) = secret {
+            let Origin {
+                code, request_id, said, ..
+            } = &mut *self.origin;
+            for words in [code, request_id, said].into_iter().flatten() {
+                *words = secret.redact(words);
+            }
+        }
+        self
     }
 
     /// Whether the same request may be sent again at once or soon.

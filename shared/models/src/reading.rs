@@ -8,11 +8,12 @@ use reqwest::Response as HttpResponse;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reverie_core::time::Time;
 
-use crate::endpoint::{LARGEST_ANSWER, Misread, Service, next_chunk, parse, whole};
+use crate::endpoint::{LARGEST_ANSWER, Misread, Sent, Service, next_chunk, parse, whole};
 use crate::error::{PermanentFault, TransientFault};
 use crate::fault::{Failure, refusal};
 use crate::framing::{Frame, Frames};
 use crate::model::StreamEvent;
+use crate::secret::Secret;
 use crate::wire::{Collector, Wire};
 
 /// Longest time that an answer may take to be written.
@@ -22,6 +23,7 @@ const LONGEST: Duration = Duration::from_mins(10);
 pub(crate) struct Reading<W> {
     wire: Arc<W>,
     response: HttpResponse,
+    secret: Option<Secret>,
     headers: HeaderMap,
     frames: Frames,
     collector: Box<dyn Collector>,
@@ -35,7 +37,8 @@ pub(crate) struct Reading<W> {
 impl<W: Wire> Reading<W> {
     /// Of an answer whose status says that it is one. A server that gives it whole though it was asked for parts is
     /// understood.
-    pub(crate) async fn new(wire: Arc<W>, response: HttpResponse, service: &Service) -> Result<Self, Failure> {
+    pub(crate) async fn new(wire: Arc<W>, sent: Sent, service: &Service) -> Result<Self, Failure> {
+        let Sent { response, secret } = sent;
         let headers = response.headers().clone();
         let is_whole = headers
             .get(CONTENT_TYPE)
@@ -51,16 +54,23 @@ impl<W: Wire> Reading<W> {
             deadline: service.pace.now() + LONGEST,
             wire,
             response,
+            secret,
             headers,
         };
         if is_whole {
-            reading.read_whole().await?;
+            let read = reading.read_whole().await;
+            read.map_err(|failure| failure.without(reading.secret.as_ref()))?;
         }
         Ok(reading)
     }
 
     /// The next event; none after the last.
     pub(crate) async fn next(&mut self) -> Result<Option<StreamEvent>, Failure> {
+        let event = self.event().await;
+        event.map_err(|failure| failure.without(self.secret.as_ref()))
+    }
+
+    async fn event(&mut self) -> Result<Option<StreamEvent>, Failure> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return Ok(Some(event));

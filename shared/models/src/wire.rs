@@ -108,8 +108,8 @@ impl<W: Wire> Client<W> {
 
     /// One attempt at a stream: up to its first event.
     async fn open(&self, call: &Call, body: &str) -> Result<(StreamEvent, Reading<W>), Failure> {
-        let response = self.endpoint.send(call, body).await?;
-        let mut reading = Reading::new(Arc::clone(&self.wire), response, self.endpoint.service()).await?;
+        let sent = self.endpoint.send(call, body).await?;
+        let mut reading = Reading::new(Arc::clone(&self.wire), sent, self.endpoint.service()).await?;
         match reading.next().await? {
             Some(first) => Ok((first, reading)),
             None => Err(Reading::<W>::broken()),

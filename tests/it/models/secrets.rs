@@ -4,6 +4,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use reverie_models::{AwsAccess, ModelError, PermanentFault, Provider};
+use serde_json::json;
 use tracing::instrument::WithSubscriber as _;
 
 use super::{KEY, PROVIDERS, TestPace, ask, aws, client, client_with, models_with, question};
@@ -151,6 +152,11 @@ async fn no_log_and_no_error_shows_a_key_or_what_was_said() {
                     Step::refuse(529, "overloaded_error"),
                     Step::Cut(Answer::text("Her diary."), 1),
                     Step::HangUp,
+                    // A gateway that says 200, and quotes the key where its word for the error belongs.
+                    Step::Raw(
+                        "application/json",
+                        json!({"error": {"code": key, "message": key}}).to_string(),
+                    ),
                 ] {
                     let server = ModelServer::start(vec![step; 2]).await;
                     let once = [

@@ -33,6 +33,8 @@ const SHOWN_REFUSALS: usize = 100;
 /// How often an operation is planned anew because the representation changed under it.
 pub(super) const REPLANS: u32 = 10;
 
+/// The longest time in which a dream makes vectors of another model anew when it opens: well within its lease.
+const RENEWAL: Duration = Duration::from_mins(1);
 /// How often the lease is renewed while the reasoner thinks.
 const HEARTBEAT: Duration = Duration::from_secs(40);
 /// How often a run is taken over without any progress before it has failed.
@@ -222,7 +224,7 @@ impl<'a> Executor<'a> {
             .filter(|conclusion| self.run.dream_type != DreamType::DryRun && !conclusion.is_embedded_by(model))
             .cloned()
             .collect();
-        if let Err(error) = self.engine.renew_vectors(&mut stale).await {
+        if let Err(error) = self.engine.renew_vectors(&mut stale, self.engine.now() + RENEWAL).await {
             let error: &(dyn std::error::Error + 'static) = &error;
             tracing::warn!(run.id = %self.run.id, error, "vectors of another model were not made anew");
         }

@@ -115,6 +115,9 @@ impl Engine {
             self.table.save_cursor(uid, cursor, &narrowed).await?;
         } else if cursor.failures + 1 < ATTEMPTS_ALONE {
             self.table.save_cursor(uid, cursor, &cursor.failed()).await?;
+        } else if kind == FailureKind::Reasoner && !self.reasoner_works().await {
+            // It answers nothing well, whatever is said: its configuration is to blame, and no message.
+            return self.back_off(place, cursor, error).await;
         } else {
             let parked = self.parked(place, last, kind, cursor.failures + 1);
             self.table
