@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::StatusCode;
 use reverie_core::conclusion::{CardEntry, Level, Pattern};
 use reverie_core::id::ConclusionId;
-use reverie_core::reasoner::{ReasonerError, ThinkRequest, Thought};
+use reverie_core::reasoner::{Derived, ReasonerError, ThinkRequest, Thought};
 use reverie_core::run::{Phase, RemovalReason};
 use reverie_core::toolbox::Operation;
 use serde_json::{Value, json};

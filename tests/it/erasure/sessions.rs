@@ -466,7 +466,11 @@ async fn other_sessions_of_the_workspace_and_other_workspaces_are_left_as_they_w
 
 #[tokio::test]
 async fn h35_messages_that_could_not_be_derived_from_go_with_their_session() {
-    let refusing = Scripted::idle().deriving(|_| Err(ReasonerError::permanent("refused".to_owned())));
+    // What maya says, and nothing else: of a reasoner that refuses everything no message is parked.
+    let refusing = Scripted::idle().deriving(|request| match request.messages {
+        [message, ..] if message.peer.as_str() == "maya" => Err(ReasonerError::permanent("refused")),
+        _ => Ok(Derived::default()),
+    });
     let rig = crate::checklist::scripted(refusing).await;
     for session in ["a", "b"] {
         say(&rig, session, "maya", &A[..1]).await;
