@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use reverie_core::cause::chain;
 use reverie_core::ports::QueueName;
+use reverie_core::time::doubled;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -183,9 +184,7 @@ impl Worker {
 
 /// When a message that failed for the `receives`th time is tried again.
 fn delay(receives: u32, asked: Option<Duration>) -> Duration {
-    let own = FIRST_BACK_OFF
-        .saturating_mul(1 << receives.saturating_sub(1).min(10))
-        .min(LONGEST_BACK_OFF);
+    let own = doubled(FIRST_BACK_OFF, receives.saturating_sub(1), LONGEST_BACK_OFF);
     asked.map_or(own, |asked| asked.min(LONGEST_DELAY))
 }
 

@@ -12,6 +12,7 @@ use aws_sdk_dynamodb::types::{
     AttributeValue, ConditionCheck, Delete, DeleteRequest, KeysAndAttributes, Put, ReturnValue, TransactWriteItem,
     Update, WriteRequest,
 };
+use reverie_core::time::doubled;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -605,8 +606,8 @@ impl Backoff {
     }
 
     async fn wait(&self) {
-        let most = 10_u64.saturating_mul(1 << self.attempt.min(6)).min(500);
-        let part = u64::try_from(random() % u128::from(most)).unwrap_or(0);
+        let most = doubled(Duration::from_millis(10), self.attempt, Duration::from_millis(500)).as_millis();
+        let part = u64::try_from(random() % most).unwrap_or(0);
         tokio::time::sleep(Duration::from_millis(part)).await;
     }
 }

@@ -127,6 +127,12 @@ impl Sub<Duration> for Time {
     }
 }
 
+/// A wait that doubles: `first`, `times` times twice as long, at most `most`.
+pub fn doubled(first: Duration, times: u32, most: Duration) -> Duration {
+    let factor = 1_u32.checked_shl(times).unwrap_or(u32::MAX);
+    first.saturating_mul(factor).min(most)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

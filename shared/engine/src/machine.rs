@@ -116,8 +116,7 @@ impl Engine {
 
     /// Whether dreams are on for a session's settings; a session that is gone has none.
     async fn dreaming_enabled(&self, workspace: &Workspace, deciding: &SessionRef) -> Result<Decided<bool>> {
-        let session = self.table.session(&workspace.uid, &deciding.name).await?;
-        let session = session.filter(|session| session.uid == deciding.uid && session.is_active);
+        let session = self.table.active_session(&workspace.uid, deciding).await?;
         Ok(self.dreaming(workspace, session.as_ref()))
     }
 

@@ -16,7 +16,7 @@ use reverie_aws::table::work::SessionWork;
 use reverie_core::dreaming::Event;
 use reverie_core::id::WorkspaceUid;
 use reverie_core::run::Status;
-use reverie_core::time::Time;
+use reverie_core::time::{Time, doubled};
 
 use crate::machine::Caller;
 use crate::{Engine, EngineError, Result};
@@ -131,8 +131,7 @@ impl Engine {
         if kind == DueKind::Disabled {
             return LOOK_AT_DISABLED;
         }
-        let longer = every.saturating_mul(1 << looks.min(16));
-        longer.min(LONGEST_PUT_OFF.max(every))
+        doubled(every, looks, LONGEST_PUT_OFF.max(every))
     }
 
     async fn deal_with(&self, kind: DueKind, due: &Due, taken: Taken, tick: &Tick) -> Result<()> {
@@ -195,10 +194,7 @@ impl Engine {
                     Err(error) => return Err(error.into()),
                 };
                 if run.status == Status::Running && run.lease_until.is_some_and(|until| until > now) {
-                    let after = Run {
-                        lease_until: Some(now),
-                        ..run.clone()
-                    };
+                    let after = run.leased_until(now);
                     released += usize::from(self.table.update_run(&run, &after).await?.is_some());
                 }
             }

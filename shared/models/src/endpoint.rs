@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use reqwest::Response;
 use reqwest::header::HeaderMap;
-use reverie_core::time::Time;
+use reverie_core::time::{Time, doubled};
 use serde_json::Value;
 
 use crate::aws::{Scope, SharedAws};
@@ -301,9 +301,7 @@ impl<'a> Attempts<'a> {
         let chance = self.endpoint.service.pace.chance();
         match asked {
             Some(asked) => asked + FIRST_WAIT.mul_f64(chance),
-            None => (FIRST_WAIT * 2_u32.saturating_pow(self.failed))
-                .min(LONGEST_RANDOM_WAIT)
-                .mul_f64(chance),
+            None => doubled(FIRST_WAIT, self.failed, LONGEST_RANDOM_WAIT).mul_f64(chance),
         }
     }
 }

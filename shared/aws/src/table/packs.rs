@@ -224,16 +224,16 @@ impl Table {
         writes.push(representations::check_edition(id, representation.edition));
         match self.transact(&writes).await {
             // Whoever changed it, or packs too, was faster; the next query sees what is left to do.
-            Ok(()) | Err(TableError::Condition(_) | TableError::Conflict | TableError::Throttled) => Ok(()),
+            Ok(()) | Err(TableError::Condition(_) | TableError::Conflict | TableError::Throttled) => {}
             // Packs are a cache: what was found is found, whether it could be packed or not.
             Err(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
                     "packs of vectors were not published"
                 );
-                Ok(())
             }
         }
+        Ok(())
     }
 
     /// The writes that go with making conclusions inside of ranges that packs may cover: the ranges are covered no more.

@@ -156,6 +156,15 @@ impl Run {
         self.id.representation()
     }
 
+    /// The same with its lease until then.
+    #[must_use]
+    pub fn leased_until(&self, until: Time) -> Self {
+        Self {
+            lease_until: Some(until),
+            ..self.clone()
+        }
+    }
+
     /// Whether it records what it changes.
     pub fn is_recorded(&self) -> bool {
         self.texts_until.is_some()

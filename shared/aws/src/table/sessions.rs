@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde::{Deserialize, Serialize};
 
+use reverie_core::conclusion::SessionRef;
 use reverie_core::id::{IdSource, PeerName, Seq, SessionName, SessionUid, WorkspaceUid, digest};
 use reverie_core::settings::{Configuration, merge_sections};
 use reverie_core::summary::Kind;
@@ -175,6 +176,12 @@ impl Table {
             self.remember(hint(workspace, name), session.uid.as_str().to_owned());
         }
         Ok(found)
+    }
+
+    /// The session that is meant, if it is there under its name and active.
+    pub async fn active_session(&self, workspace: &WorkspaceUid, meant: &SessionRef) -> Result<Option<Session>> {
+        let found = self.session(workspace, &meant.name).await?;
+        Ok(found.filter(|session| session.uid == meant.uid && session.is_active))
     }
 
     /// The session of this name, created with what is given if there is none; and whether it was created.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{SHORTEST_WAIT, State, Timings, View};
 use crate::run::DreamType;
-use crate::time::Time;
+use crate::time::{Time, doubled};
 
 /// The longest back-off (rule 7).
 const DAY: Duration = Duration::from_hours(24);
@@ -90,5 +90,5 @@ pub fn due(state: &State, timings: &Timings, view: &View, now: Time) -> Option<T
 /// Rule 7: how long idle dreams are held back after so many failures in a row.
 pub(super) fn back_off(timings: &Timings, failures: u32) -> Duration {
     let base = timings.idle.max(SHORTEST_WAIT);
-    base.saturating_mul(1 << failures.min(31)).min(DAY)
+    doubled(base, failures, DAY)
 }

@@ -17,7 +17,7 @@ use reverie_core::id::ConclusionId;
 use reverie_core::reasoner::{ReasonerError, ThinkRequest, Thought};
 use reverie_core::run::{Change, DreamType, Phase, Status};
 use reverie_core::settings::{Agent, Levels};
-use reverie_core::time::Time;
+use reverie_core::time::{Time, doubled};
 use reverie_core::toolbox::{Desk, Limits, Operation, Place, Rejection, Step, plan};
 
 use super::recall::{News, Recall, Said};
@@ -39,16 +39,18 @@ const RENEWAL: Duration = Duration::from_mins(1);
 const HEARTBEAT: Duration = Duration::from_secs(40);
 /// How often a run is taken over without any progress before it has failed.
 const TAKEOVERS: u32 = 5;
-/// How often a phase is tried by redelivery, well under the queue's count of receives.
-const QUEUE_ATTEMPTS: u32 = 2;
+/// How often a run waits for a redelivery, well under the queue's count of receives.
+pub(super) const QUEUE_ATTEMPTS: u32 = 2;
+/// Half the first wait for a reasoner; it doubles.
+const FIRST_WAIT: Duration = Duration::from_secs(2);
 /// The longest wait for a reasoner that says when it may be asked again.
 const LONGEST_WAIT: Duration = Duration::from_mins(15);
 
 /// Why a run stops before its end.
 pub(super) enum Stop {
-    /// Its slice is over; a message to go on with it is sent.
+    /// Another message brings it back: one that was sent, or that of the due index.
     HandedOver,
-    /// Its reasoner is not available; the message comes back.
+    /// It waits for what is not there yet; the message comes back.
     Waiting(Duration),
     /// It was cancelled, or somebody else has it.
     Lost,
@@ -56,6 +58,18 @@ pub(super) enum Stop {
     Reasoner(ReasonerError),
     /// Anything else; the message comes back.
     Engine(EngineError),
+}
+
+impl Stop {
+    /// How a run stops that waits for the `times`th time: the first times its message comes back; after those the due
+    /// index brings the run back, so that a long wait fills no dead-letter queue.
+    pub(super) fn to_wait(times: u32, wait: Duration) -> Self {
+        if times > QUEUE_ATTEMPTS {
+            Self::HandedOver
+        } else {
+            Self::Waiting(wait)
+        }
+    }
 }
 
 impl<E: Into<EngineError>> From<E> for Stop {
@@ -150,10 +164,7 @@ impl Engine {
 
     /// Gives the lease back, so that the next delivery goes on at once instead of waiting for its end.
     async fn let_go(&self, run: &Run, error: EngineError) -> EngineError {
-        let after = Run {
-            lease_until: Some(self.now()),
-            ..run.clone()
-        };
+        let after = run.leased_until(self.now());
         if let Err(second) = self.table.update_run(run, &after).await {
             let second: &(dyn std::error::Error + 'static) = &second;
             tracing::warn!(run.id = %run.id, error = second, "the lease of a stopped run was not given back; it runs out");
@@ -178,11 +189,7 @@ impl<'a> Executor<'a> {
         };
         let deciding = run.session.as_ref().or(representation.state.deciding_session.as_ref());
         let session = match deciding {
-            Some(deciding) => engine
-                .table
-                .session(&workspace.uid, &deciding.name)
-                .await?
-                .filter(|session| session.uid == deciding.uid && session.is_active),
+            Some(deciding) => engine.table.active_session(&workspace.uid, deciding).await?,
             None => None,
         };
         let levels = Levels {
@@ -218,12 +225,12 @@ impl<'a> Executor<'a> {
 
     /// Has all conclusions carry vectors of the model in use. A dream can do without, and the next one tries again.
     async fn renew_vectors(&self) {
+        if self.run.dream_type == DreamType::DryRun {
+            return;
+        }
         let model = self.engine.embedder.model();
         let conclusions = self.desk.conclusions().values();
-        let mut stale: Vec<Conclusion> = conclusions
-            .filter(|conclusion| self.run.dream_type != DreamType::DryRun && !conclusion.is_embedded_by(model))
-            .cloned()
-            .collect();
+        let mut stale: Vec<Conclusion> = conclusions.filter(|c| !c.is_embedded_by(model)).cloned().collect();
         if let Err(error) = self.engine.renew_vectors(&mut stale, self.engine.now() + RENEWAL).await {
             let error: &(dyn std::error::Error + 'static) = &error;
             tracing::warn!(run.id = %self.run.id, error, "vectors of another model were not made anew");
@@ -375,10 +382,7 @@ impl<'a> Executor<'a> {
         if now.since(self.began) < self.engine.config.slice || self.run.version == self.opened {
             return Ok(());
         }
-        let after = Run {
-            lease_until: Some(now),
-            ..self.run.clone()
-        };
+        let after = self.run.leased_until(now);
         self.store(&after).await?;
         self.engine.send_resume(&self.run, None).await?;
         Err(Stop::HandedOver)
@@ -552,10 +556,9 @@ impl<'a> Executor<'a> {
     /// The run as it will be stored after progress: its lease renewed.
     fn renewed(&self) -> Run {
         Run {
-            lease_until: Some(self.engine.now() + LEASE),
             version: self.run.version + 1,
             takeovers: 0,
-            ..self.run.clone()
+            ..self.run.leased_until(self.engine.now() + LEASE)
         }
     }
 
@@ -568,10 +571,7 @@ impl<'a> Executor<'a> {
 
     /// Renews the lease while nothing is committed.
     async fn keep(&mut self) -> Result<(), Stop> {
-        let after = Run {
-            lease_until: Some(self.engine.now() + LEASE),
-            ..self.run.clone()
-        };
+        let after = self.run.leased_until(self.engine.now() + LEASE);
         self.store(&after).await
     }
 
@@ -581,21 +581,14 @@ impl<'a> Executor<'a> {
         if matches!(error, ReasonerError::Transient { .. }) && self.run.attempts + 1 < ATTEMPTS {
             let attempts = self.run.attempts + 1;
             let told = error.retry_after(self.engine.now()).unwrap_or_default();
-            let wait = Duration::from_secs(2 << attempts.min(8)).max(told).min(LONGEST_WAIT);
+            let wait = told.clamp(doubled(FIRST_WAIT, attempts, LONGEST_WAIT), LONGEST_WAIT);
             let after = Run {
                 attempts,
-                lease_until: Some(self.engine.now() + wait),
-                ..self.run.clone()
+                ..self.run.leased_until(self.engine.now() + wait)
             };
             self.store(&after).await?;
             tracing::warn!(run.id = %self.run.id, phase = phase.as_str(), attempts, "the reasoner is not available; the run waits");
-            // The first attempts come from the queue; after those the due index brings the run back, so that an outage
-            // fills no dead-letter queue.
-            return Err(if attempts > QUEUE_ATTEMPTS {
-                Stop::HandedOver
-            } else {
-                Stop::Waiting(wait)
-            });
+            return Err(Stop::to_wait(attempts, wait));
         }
         tracing::warn!(run.id = %self.run.id, phase = phase.as_str(), error = &error as &dyn std::error::Error, "a phase failed");
         if let ReasonerError::Permanent { usage, .. } = &error {

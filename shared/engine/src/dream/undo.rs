@@ -4,19 +4,17 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use reverie_aws::table::TableError;
-use reverie_aws::table::runs::{Row, Run};
+use reverie_aws::table::runs::Row;
 use reverie_core::conclusion::keep_support;
 use reverie_core::id::{ConclusionId, RunId, SessionUid};
 use reverie_core::run::{Change, Strength};
 use reverie_core::undo;
 
-use super::run::{Executor, REPLANS, Stop};
-use crate::{EngineError, Result};
+use super::run::{Executor, QUEUE_ATTEMPTS, REPLANS, Stop};
+use crate::Result;
 
 /// How long an undo waits while a session that its record names is being deleted.
 const AFTER_ERASURE: Duration = Duration::from_secs(5);
-/// How often it waits in the queue, well under the queue's count of receives, before it leaves that to the due index.
-const QUICK_WAITS: u32 = 2;
 
 /// A run's record as changes.
 pub(super) struct Record {
@@ -38,18 +36,14 @@ impl Executor<'_> {
             let record = self.changes_of(&target_id).await?;
             if record.being_erased {
                 // What the desk shows of the session is on its way out: its deletion first.
-                if self.run.takeovers < QUICK_WAITS {
-                    return Err(EngineError::Later(AFTER_ERASURE).into());
+                let times = self.run.takeovers + 1;
+                let mut after = self.run.leased_until(self.engine.now() + AFTER_ERASURE);
+                if times > QUEUE_ATTEMPTS {
+                    // However long the deletion takes, to wait for it is no death of the run.
+                    after.takeovers = 0;
                 }
-                // The due index brings this back, so that a long deletion neither fills the dead letters nor counts as
-                // deaths of the run.
-                let after = Run {
-                    takeovers: 0,
-                    lease_until: Some(self.engine.now() + AFTER_ERASURE),
-                    ..self.run.clone()
-                };
                 self.store(&after).await?;
-                return Err(Stop::HandedOver);
+                return Err(Stop::to_wait(times, AFTER_ERASURE));
             }
             let plan = undo::plan(&record.changes, claimed_at, &self.desk);
             self.run.conflicts = plan.conflicts;

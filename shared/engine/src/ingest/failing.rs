@@ -18,7 +18,7 @@ use reverie_core::conclusion::Embedding;
 use reverie_core::id::{PeerName, Seq};
 use reverie_core::message::Message;
 use reverie_core::reasoner::{DeriveRequest, Derived, EmbedError, ReasonerError};
-use reverie_core::time::Time;
+use reverie_core::time::{Time, doubled};
 
 use super::{Applied, Place, SLICE, Try};
 use crate::{Engine, EngineError, Result};
@@ -233,13 +233,13 @@ impl Engine {
         }
     }
 
-    /// Waits after so many failures, at least as long as the provider said. The first attempts come from the queue; after those the due index brings the session
-    /// back, so that an outage fills no dead-letter queue.
+    /// Waits after so many failures, at least as long as the provider said. The first attempts come from the queue;
+    /// after those the due index brings the session back, so that an outage fills no dead-letter queue.
     async fn wait(&self, place: &Place<'_>, failures: u32, told: Duration) -> Result<Next> {
-        let wait = FIRST_BACKOFF
-            .saturating_mul(1 << failures.saturating_sub(1).min(10))
-            .max(told)
-            .min(MAX_BACKOFF);
+        let wait = told.clamp(
+            doubled(FIRST_BACKOFF, failures.saturating_sub(1), MAX_BACKOFF),
+            MAX_BACKOFF,
+        );
         if failures < QUEUE_ATTEMPTS {
             return Err(EngineError::Later(wait));
         }

@@ -15,7 +15,7 @@ use reverie_core::reasoner::{ReasonerError, SummaryRequest};
 use reverie_core::settings::Agent;
 use reverie_core::summary::{Kind, next_end, within};
 use reverie_core::text::estimate_tokens;
-use reverie_core::time::Time;
+use reverie_core::time::{Time, doubled};
 
 use super::failing::unless_it_panics;
 use super::{Place, SLICE};
@@ -178,10 +178,7 @@ impl Engine {
     ) -> Result<()> {
         let (failures, unusable) = late.map_or((0, 0), |late| (late.failures, late.unusable));
         let told = error.retry_after(self.now()).unwrap_or_default();
-        let wait = FIRST_BACKOFF
-            .saturating_mul(1 << failures.min(10))
-            .max(told)
-            .min(MAX_BACKOFF);
+        let wait = told.clamp(doubled(FIRST_BACKOFF, failures, MAX_BACKOFF), MAX_BACKOFF);
         tracing::warn!(
             session.uid = %place.session.uid,
             kind = stretch.kind.as_str(),
