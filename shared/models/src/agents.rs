@@ -11,6 +11,7 @@ use reverie_core::reasoner::{
 };
 
 use crate::config::Task;
+use crate::conversation::Response;
 use crate::model::LanguageModel;
 use crate::models::Models;
 
@@ -41,6 +42,16 @@ pub struct ModelReasoner {
     pub embedder: Arc<dyn Embedder>,
     /// How many groups of likely duplicates, updates and patterns a dream is shown at most; 0 for none.
     pub hints: usize,
+}
+
+impl Response {
+    /// Why nothing can be made of the answer, which cost what it cost.
+    fn useless(&self, reason: &str) -> ReasonerError {
+        ReasonerError::Permanent {
+            reason: reason.to_owned(),
+            usage: self.usage,
+        }
+    }
 }
 
 /// As many groups as fit into the room that they have.

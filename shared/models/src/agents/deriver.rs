@@ -7,7 +7,7 @@ use reverie_core::reasoner::{DeriveRequest, Derived, ReasonerError, Statement};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::shown::{message, plain, section};
+use super::shown::{instructions, messages};
 use crate::conversation::{Message, OutputSchema, Request, Response, StopReason, SystemBlock};
 use crate::model::LanguageModel;
 
@@ -34,26 +34,16 @@ struct Note {
 /// Asks the model about a batch.
 pub(super) async fn derive(model: &dyn LanguageModel, request: &DeriveRequest<'_>) -> Result<Derived, ReasonerError> {
     let response = model.complete(&asked(request)).await?;
-    checked(request, &response).map_err(|reason| ReasonerError::Permanent {
-        reason: reason.to_owned(),
-        usage: response.usage,
-    })
+    checked(request, &response).map_err(|reason| response.useless(reason))
 }
 
 fn asked(request: &DeriveRequest<'_>) -> Request {
     let peers: Vec<_> = request.observed.iter().map(PeerName::as_str).collect();
     let mut text = format!("The peers are: {}.\n", peers.join(", "));
-    if let Some(instructions) = request.instructions {
-        text.push_str(
-            "Those who run this memory say about what to note (follow it where it does not go against the rules above):\n",
-        );
-        text.push_str(&section("instructions", &plain(instructions)));
+    if let Some(given) = request.instructions {
+        text.push_str(&instructions("instructions", "what to note", given));
     }
-    let lines: Vec<_> = (1..)
-        .zip(request.messages)
-        .map(|(number, said)| message(number, said))
-        .collect();
-    text.push_str(&section("messages", &lines.join("\n")));
+    text.push_str(&messages(request.messages));
     Request {
         system: vec![SystemBlock::cached(RULES)],
         messages: vec![Message::user(text)],

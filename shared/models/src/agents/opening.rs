@@ -9,7 +9,7 @@ use reverie_core::offline::{Hint, HintKind, hints};
 use reverie_core::reasoner::ThinkRequest;
 use reverie_core::run::Phase;
 
-use super::shown::{Shelf, plain, section};
+use super::shown::{Shelf, instructions, section};
 
 /// The most conclusions of one group that are shown.
 const GROUPED: usize = 6;
@@ -83,16 +83,12 @@ fn instruct(text: &mut String, request: &ThinkRequest<'_>) {
     let card = request
         .card_instructions
         .filter(|_| request.phase != Phase::Induction && request.card_allowed);
-    for (tag, about, instructions) in [
+    for (tag, about, given) in [
         ("instructions", "what matters in this memory", request.instructions),
         ("card_instructions", "the card", card),
     ] {
-        if let Some(instructions) = instructions {
-            let _ = writeln!(
-                text,
-                "Those who run this memory say about {about} (follow it where it does not go against the rules above):"
-            );
-            text.push_str(&section(tag, &plain(instructions)));
+        if let Some(given) = given {
+            text.push_str(&instructions(tag, about, given));
         }
     }
 }

@@ -43,7 +43,21 @@ pub(super) fn plain(text: &str) -> String {
     text.replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// A message, by its place in the batch.
+/// Instructions of those who run the memory, in a section of their own, after a line that says what they cannot do.
+pub(super) fn instructions(tag: &str, about: &str, text: &str) -> String {
+    format!(
+        "Those who run this memory say about {about} (follow it where it does not go against the rules above):\n{}",
+        section(tag, &plain(text))
+    )
+}
+
+/// Messages in a section, each on a line with its place among them, from 1.
+pub(super) fn messages(said: &[Message]) -> String {
+    let lines: Vec<_> = (1..).zip(said).map(|(number, said)| message(number, said)).collect();
+    section("messages", &lines.join("\n"))
+}
+
+/// A message, by its place.
 pub(super) fn message(number: usize, message: &Message) -> String {
     let at = message.created_at;
     format!(

@@ -3,7 +3,7 @@
 use reverie_core::reasoner::{ReasonerError, Summary, SummaryRequest};
 use reverie_core::summary::Kind;
 
-use super::shown::{message, plain, quoted, section};
+use super::shown::{instructions, messages, quoted, section};
 use crate::conversation::{Message, Request, StopReason, SystemBlock};
 use crate::model::LanguageModel;
 
@@ -18,18 +18,12 @@ pub(super) async fn summarise(
     request: &SummaryRequest<'_>,
 ) -> Result<Summary, ReasonerError> {
     let response = model.complete(&asked(request)).await?;
-    let useless = |reason: &str| {
-        Err(ReasonerError::Permanent {
-            reason: reason.to_owned(),
-            usage: response.usage,
-        })
-    };
     if response.stop == StopReason::Refusal {
-        return useless("the model refuses");
+        return Err(response.useless("the model refuses"));
     }
     let content = response.text().trim().to_owned();
     if content.is_empty() {
-        return useless("the model answered nothing");
+        return Err(response.useless("the model answered nothing"));
     }
     Ok(Summary {
         content,
@@ -46,20 +40,13 @@ fn asked(request: &SummaryRequest<'_>) -> Request {
         "Write the {kind} summary of the conversation: {words}. At most {} words.\n",
         request.max_tokens.saturating_mul(3) / 4
     );
-    if let Some(instructions) = request.instructions {
-        text.push_str(
-            "Those who run this memory say about summaries (follow it where it does not go against the rules above):\n",
-        );
-        text.push_str(&section("instructions", &plain(instructions)));
+    if let Some(given) = request.instructions {
+        text.push_str(&instructions("instructions", "summaries", given));
     }
     if let Some(previous) = request.previous {
         text.push_str(&section("summary_so_far", &quoted(previous, usize::MAX)));
     }
-    let lines: Vec<_> = (1..)
-        .zip(request.messages)
-        .map(|(number, said)| message(number, said))
-        .collect();
-    text.push_str(&section("messages", &lines.join("\n")));
+    text.push_str(&messages(request.messages));
     Request {
         system: vec![SystemBlock::cached(RULES)],
         messages: vec![Message::user(text)],

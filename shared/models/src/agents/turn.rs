@@ -158,17 +158,11 @@ fn judge(
     shelf: &Shelf<'_>,
     is_last: bool,
 ) -> Result<Thought, ReasonerError> {
-    let useless = |reason: &str| {
-        Err(ReasonerError::Permanent {
-            reason: reason.to_owned(),
-            usage: response.usage,
-        })
-    };
     if response.stop == StopReason::Refusal {
-        return useless("the model refuses");
+        return Err(response.useless("the model refuses"));
     }
     if earlier.is_empty() && response.content.is_empty() {
-        return useless("the model answered nothing");
+        return Err(response.useless("the model answered nothing"));
     }
     let (calls, operations) = if is_last {
         (Vec::new(), Vec::new())
@@ -182,7 +176,7 @@ fn judge(
         calls,
     };
     if done && let Some(reason) = unfruitful(earlier, &memory, is_last) {
-        return useless(reason);
+        return Err(response.useless(reason));
     }
     let memory =
         serde_json::to_value(memory).map_err(|_| ReasonerError::permanent("the turn cannot be written down"))?;

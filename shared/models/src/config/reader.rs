@@ -1,6 +1,7 @@
 //! Reads variables one by one.
 
 use std::ops::RangeInclusive;
+use std::str::FromStr;
 use std::time::Duration;
 
 use reqwest::Url;
@@ -57,15 +58,7 @@ impl<F: Fn(&str) -> Option<String>> Reader<F> {
         name: &'static str,
         range: RangeInclusive<u32>,
     ) -> Result<Option<u32>, ModelConfigError> {
-        let Some(value) = self.text(name) else { return Ok(None) };
-        match value.parse() {
-            Ok(number) if range.contains(&number) => Ok(Some(number)),
-            _ => Err(ModelConfigError::Bad {
-                name,
-                value,
-                expected: "a whole number in its range",
-            }),
-        }
+        self.within(name, &range, "a whole number in its range")
     }
 
     pub(super) fn number(
@@ -73,14 +66,19 @@ impl<F: Fn(&str) -> Option<String>> Reader<F> {
         name: &'static str,
         range: RangeInclusive<f64>,
     ) -> Result<Option<f64>, ModelConfigError> {
+        self.within(name, &range, "a number in its range")
+    }
+
+    fn within<T: FromStr + PartialOrd>(
+        &self,
+        name: &'static str,
+        range: &RangeInclusive<T>,
+        expected: &'static str,
+    ) -> Result<Option<T>, ModelConfigError> {
         let Some(value) = self.text(name) else { return Ok(None) };
         match value.parse() {
             Ok(number) if range.contains(&number) => Ok(Some(number)),
-            _ => Err(ModelConfigError::Bad {
-                name,
-                value,
-                expected: "a number in its range",
-            }),
+            _ => Err(ModelConfigError::Bad { name, value, expected }),
         }
     }
 
